@@ -1,0 +1,108 @@
+"""GeLU, tanh form: an element-wise operator that only moves memory.
+
+    gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
+
+Each element is read once and written once, so a case of N elements needs at least
+``2 * N * itemsize`` bytes. Ten FLOPs an element, the tanh counted as one, stay far below what a
+GPU does in the time that it takes to move them: a variant is as good as the bytes it moves.
+
+The naive variant writes the formula down term by term. Each of its nine operations is a kernel of
+its own that reads its operands from DRAM and writes its result back, 22 crossings in all where
+two would do. The others fuse the formula into one kernel.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, Variant
+
+SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
+CUBIC = 0.044715
+
+
+def make_inputs(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
+    """Draw ``x`` from a normal distribution of spread 3, so that both tails are exercised."""
+    dtype = getattr(torch, case.dtype)
+    if generator is None:
+        return (torch.empty(case.shape, dtype=dtype, device=device),)
+    return (torch.randn(case.shape, dtype=dtype, device=device, generator=generator) * 3,)
+
+
+def cost(case: Case) -> Cost:
+    """Read ``x`` once, write the result once; ten FLOPs an element."""
+    size = case.elements * getattr(torch, case.dtype).itemsize
+    return Cost(read_bytes=size, write_bytes=size, flops=10 * case.elements)
+
+
+def naive(x: torch.Tensor) -> torch.Tensor:
+    """Write the formula term by term: nine element-wise kernels."""
+    return 0.5 * x * (1 + torch.tanh(SQRT_2_OVER_PI * (x + CUBIC * x * x * x)))
+
+
+def reference(x: torch.Tensor) -> torch.Tensor:
+    """Compute the formula in float64."""
+    return naive(x.double())
+
+
+def builtin(x: torch.Tensor) -> torch.Tensor:
+    """Call PyTorch's own fused kernel."""
+    return torch.nn.functional.gelu(x, approximate="tanh")
+
+
+compiled = torch.compile(naive)
+
+
+@triton.jit
+def gelu_kernel(x_ptr, y_ptr, n_elements, block: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Compute ``block`` consecutive elements in float32, whatever the dtype in memory.
+
+    tanh(u) is written as 1 - 2 / (1 + exp(2u)), which stays finite for every u.
+    """
+    offsets = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
+    inside = offsets < n_elements
+    x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
+    u = 0.7978845608028654 * (x + 0.044715 * x * x * x)
+    y = x * (1.0 - 1.0 / (1.0 + tl.exp(2.0 * u)))
+    tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=inside)
+
+
+def fused(x: torch.Tensor) -> torch.Tensor:
+    """Fuse the formula into one hand-written Triton kernel.
+
+    A tensor that is not contiguous is copied first; the result is contiguous.
+    """
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        block = 1024
+        gelu_kernel[(triton.cdiv(x.numel(), block),)](x, y, x.numel(), block=block, num_warps=4)
+    return y
+
+
+OPERATOR = Operator(
+    name="gelu",
+    summary="GeLU, tanh form: x/2 · (1 + tanh(√(2/π) · (x + 0.044715·x³)))",
+    variants=(
+        Variant("naive", naive, "the formula term by term in PyTorch"),
+        Variant("builtin", builtin, "torch.nn.functional.gelu"),
+        Variant("compiled", compiled, "torch.compile of naive"),
+        Variant("triton", fused, "one hand-written Triton kernel"),
+    ),
+    cases=(
+        Case((8192, 8192), "float32"),
+        Case((8192, 8192), "bfloat16"),
+        Case((4099, 2053), "float32"),
+    ),
+    make_inputs=make_inputs,
+    reference=reference,
+    cost=cost,
+    tolerances={
+        "float32": Tolerance(rtol=1e-5, atol=1e-6),
+        "bfloat16": Tolerance(rtol=1.6e-2, atol=1e-3),
+    },
+)

@@ -1,0 +1,1 @@
+"""What runs an operator: its description, discovery, builds, checks and measuring passes."""

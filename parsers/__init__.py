@@ -1,0 +1,1 @@
+"""Nsight exports and the harness's own captures, read into pandas frames with declared schemas."""

@@ -1,0 +1,1 @@
+"""Frames in, Markdown, HTML and figures out."""
