@@ -103,6 +103,7 @@ OPERATOR = Operator(
     cost=cost,
     tolerances={
         "float32": Tolerance(rtol=1e-5, atol=1e-6),
-        "bfloat16": Tolerance(rtol=1.6e-2, atol=1e-3),
+        # Term by term, 1 + tanh is rounded to bfloat16: an error of 2**-8 where x is about -2.
+        "bfloat16": Tolerance(rtol=1.6e-2, atol=2e-2),
     },
 )

@@ -1,0 +1,99 @@
+"""Command line of the harness: one pass over one operator, or the measuring process itself."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from kernels.harness.errors import HarnessError
+from kernels.harness.machine import obstacles
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a subcommand; return 0, or 2 with one line on standard error for a user's mistake."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (HarnessError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m kernels.harness", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    work = commands.add_parser("work", help="the measuring process: run a plan")
+    work.add_argument("plan", type=Path)
+    work.set_defaults(run=_work)
+    doctor = commands.add_parser("doctor", help="say what this machine cannot measure, and why")
+    doctor.set_defaults(run=_doctor)
+    for name in ("build", "check", "time", "nsys", "ncu"):
+        command = commands.add_parser(name, help=f"the {name} pass over an operator")
+        command.add_argument("operator")
+        command.add_argument("--out", type=Path, required=True, help="folder of the capture")
+        command.add_argument("--device", default="cuda", help="cpu checks without a GPU")
+        command.set_defaults(run=_measure, name=name)
+        if name == "build":
+            command.set_defaults(run=_build)
+        if name in ("time", "nsys", "ncu"):
+            command.add_argument("--check", type=Path, required=True, help="folder of the check")
+        if name == "time":
+            command.add_argument("--rounds", type=int, default=100)
+            command.add_argument("--warm-up-s", type=float, default=0.5)
+        if name in ("nsys", "ncu"):
+            command.add_argument("--repeats", type=int, default=20 if name == "nsys" else 1)
+    return parser
+
+
+def _work(options: argparse.Namespace) -> None:
+    from kernels.harness.plan import Plan
+    from kernels.harness.worker import Worker
+
+    Worker(Plan.read(options.plan)).run()
+
+
+def _doctor(_: argparse.Namespace) -> None:
+    found = obstacles()
+    print("\n".join(found) if found else "this machine can measure: GPU, ncu, nsys, torch, triton")
+
+
+def _measure(options: argparse.Namespace) -> None:
+    from kernels.harness import discovery
+    from kernels.harness.driver import Pass
+
+    settings = {
+        key: getattr(options, key) for key in ("rounds", "warm_up_s", "repeats") if key in options
+    }
+    _empty(options.out)
+    one_pass = Pass(
+        discovery.load(options.operator), options.name, options.out, settings, options.device
+    )
+    one_pass.measure(getattr(options, "check", None))
+
+
+def _build(options: argparse.Namespace) -> None:
+    import triton
+
+    from kernels.harness import build, discovery
+    from kernels.harness.driver import write_run
+
+    operator = discovery.load(options.operator)
+    _empty(options.out)
+    builds = build.compile_operator(operator)
+    build.save(operator.name, builds, options.out, triton.__version__)
+    outcomes = build.outcomes(builds)
+    write_run(operator, "build", options.out, outcomes, tool=None, settings={})
+
+
+def _empty(folder: Path) -> None:
+    """Begin with an empty folder, so that no file of an earlier capture stays among the new."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

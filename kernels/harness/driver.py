@@ -1,0 +1,220 @@
+"""A pass from the outside: start the measuring process, perhaps profiled, and keep the result.
+
+All variants run in one process, so that they are compared within one session. If that process
+dies, each variant runs alone, and a broken one costs only its own rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernels.harness import profilers, provenance
+from kernels.harness.errors import HarnessError
+from kernels.harness.plan import Pair, Plan
+from kernels.harness.spec import Operator
+
+FORMAT = 1
+WORK = {"check": "check", "time": "time", "nsys": "ranges", "ncu": "ranges"}
+PROFILERS = ("nsys", "ncu")
+ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""Starting and ending torch's pool of compile workers takes longer than compiling a few kernels."""
+
+Outcome = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over one operator: where its capture goes and how it is taken."""
+
+    operator: Operator
+    name: str
+    out: Path
+    settings: dict[str, Any]
+    device: str = "cuda"
+
+    def measure(self, checked: Path | None) -> None:
+        """Take the capture: measure what the check passed, and write ``run.json`` last.
+
+        Parameters
+        ----------
+        checked
+            Folder of the check pass; a pair that it does not call ``ok`` is not measured.
+
+        Raises
+        ------
+        HarnessError
+            When nothing could be measured: a tool is missing or may not read counters.
+        """
+        if self.name in PROFILERS:
+            profilers.require(self.name)
+        self.out.mkdir(parents=True, exist_ok=True)
+        pairs = [(v.name, c.name) for v in self.operator.variants for c in self.operator.cases]
+        skipped = _skipped(checked, pairs) if checked else []
+        passed = [
+            pair for pair in pairs if pair not in {(row["variant"], row["case"]) for row in skipped}
+        ]
+        if not passed:
+            raise HarnessError(
+                f"kernels/{self.operator.name}.py",
+                "no variant computes the right thing",
+                f"mend it; reasons are in {checked}/checks.csv",
+            )
+        outcomes, alone = self._run(passed)
+        write_run(
+            self.operator,
+            self.name,
+            self.out,
+            [*skipped, *outcomes],
+            tool=self.name if self.name in PROFILERS else None,
+            settings={**self.settings, "each_variant_alone": alone},
+        )
+
+    def _run(self, pairs: list[Pair]) -> tuple[list[Outcome], bool]:
+        outcomes, output = self._process("all", pairs)
+        if outcomes is not None:
+            return outcomes, False
+        together: list[Outcome] = []
+        for variant in dict.fromkeys(variant for variant, _ in pairs):
+            mine = [pair for pair in pairs if pair[0] == variant]
+            outcomes, output = self._process(variant, mine)
+            reason = f"the process died: {profilers.last_line(output)}"
+            together += outcomes or [
+                {"variant": variant, "case": case, "status": "failed", "reason": reason}
+                for _, case in mine
+            ]
+        if not any(row["status"] == "ok" for row in together):
+            raise HarnessError(
+                f"{self.name} pass of {self.operator.name}",
+                profilers.last_line(output),
+                f"the log of the pass holds the whole output, run it again with"
+                f" `snakemake reports/{self.operator.name} -R {self.name}`",
+            )
+        return together, True
+
+    def _process(self, name: str, pairs: list[Pair]) -> tuple[list[Outcome] | None, str]:
+        """Run pairs in one process; outcomes are None where it died."""
+        with tempfile.TemporaryDirectory() as scratch:
+            plan = Plan(
+                operator=self.operator.name,
+                work=WORK[self.name],
+                pairs=tuple(pairs),
+                settings=self.settings,
+                out=scratch,
+                device=self.device,
+            )
+            plan.write(Path(scratch) / "plan.json")
+            work = [sys.executable, "-m", "kernels.harness", "work", f"{scratch}/plan.json"]
+            answer = profilers.run([*self._prefix(name), *work], ONE_COMPILE_THREAD)
+            sys.stderr.write(answer.stdout)
+            if self.name == "ncu" and (known := profilers.complaint(answer.stdout)):
+                raise HarnessError("ncu", *known)
+            written = Path(scratch) / "outcomes.json"
+            if not written.exists():
+                return None, answer.stdout
+            self._keep(name, Path(scratch))
+            return json.loads(written.read_text(encoding="utf-8")), answer.stdout
+
+    def _prefix(self, name: str) -> list[str]:
+        if self.name == "ncu":
+            return profilers.ncu_command(self.out / f"{name}.ncu-rep")
+        if self.name == "nsys":
+            return profilers.nsys_command(self.out / f"{name}.nsys-rep")
+        return []
+
+    def _keep(self, name: str, scratch: Path) -> None:
+        """Keep what the process wrote: tables are appended, reports keep a name of their own."""
+        for table in sorted(scratch.glob("*.csv")):
+            append_csv(table, self.out / table.name)
+        if self.name == "nsys":
+            report = self.out / f"{name}.nsys-rep"
+            profilers.export_sqlite(report)
+            report.unlink()
+
+
+def _skipped(checked: Path, pairs: list[Pair]) -> list[Outcome]:
+    """Return an outcome for each pair that the check did not call ok."""
+    with (checked / "checks.csv").open(newline="", encoding="utf-8") as file:
+        rows = {(row["variant"], row["case"]): row for row in csv.DictReader(file)}
+    missing = {"status": "failed", "reason": "it was not checked"}
+    found = {pair: rows.get(pair, missing) for pair in pairs}
+    return [
+        {"variant": v, "case": c, "status": "skipped", "reason": f"check: {row['reason']}"}
+        for (v, c), row in found.items()
+        if row["status"] != "ok"
+    ]
+
+
+def append_csv(source: Path, target: Path) -> None:
+    """Append a table to one with the same columns, or copy it where there is none yet."""
+    if not target.exists():
+        shutil.copyfile(source, target)
+        return
+    with source.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with target.open(newline="", encoding="utf-8") as file:
+        merged = [*csv.DictReader(file), *rows]
+    fields = list(dict.fromkeys(key for row in merged for key in row))
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(merged)
+
+
+def write_run(
+    operator: Operator,
+    pass_name: str,
+    out: Path,
+    outcomes: list[Outcome],
+    *,
+    tool: str | None,
+    settings: dict[str, Any],
+) -> None:
+    """Write ``run.json``: provenance, variants, cases, outcomes and a hash of each other file."""
+    run = {
+        "format": FORMAT,
+        "operator": operator.name,
+        "pass": pass_name,
+        "run": provenance.run_row(operator.name, pass_name, tool=tool, settings=settings),
+        "variants": [
+            {
+                "operator": operator.name,
+                "variant": variant.name,
+                "summary": variant.summary,
+                "baseline": variant.name == operator.baseline,
+            }
+            for variant in operator.variants
+        ],
+        "cases": [_case_row(operator, index) for index in range(len(operator.cases))],
+        "outcomes": [
+            {"pass": pass_name, "operator": operator.name, **outcome} for outcome in outcomes
+        ],
+        "files": {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(out.iterdir())
+            if path.name != "run.json"
+        },
+    }
+    (out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+
+
+def _case_row(operator: Operator, index: int) -> dict[str, Any]:
+    case = operator.cases[index]
+    cost = operator.cost(case)
+    return {
+        "operator": operator.name,
+        "case": case.name,
+        "shape": "x".join(map(str, case.shape)),
+        "dtype": case.dtype,
+        "elements": case.elements,
+        "min_read_bytes": cost.read_bytes,
+        "min_write_bytes": cost.write_bytes,
+        "flops": cost.flops,
+    }

@@ -1,0 +1,137 @@
+"""The command lines of ``nsys`` and ``ncu``, and what their complaints mean."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from kernels.harness.errors import HarnessError
+from kernels.harness.machine import REPLAY
+from kernels.harness.worker import DOMAIN
+from parsers.metrics import requested
+
+NCU_COMPLAINTS: tuple[tuple[str, str, str], ...] = (
+    (
+        "ERR_NVGPUCTRPERM",
+        "this user may not read GPU performance counters (ERR_NVGPUCTRPERM)",
+        "run as root, or have an administrator load the nvidia module with"
+        f" NVreg_RestrictProfilingToAdminUsers=0, {REPLAY}",
+    ),
+    (
+        "driver is not compatible",
+        "the NVIDIA driver is too old for this Nsight Compute",
+        "update the driver, or put an older ncu first on PATH",
+    ),
+    (
+        "LibraryNotLoaded",
+        "the profiler's driver library could not be loaded",
+        f"profile on the host or in a container that brings the whole driver, {REPLAY}",
+    ),
+    (
+        "No kernels were profiled",
+        f"no kernel was launched inside an NVTX range of the domain {DOMAIN}",
+        "check that the variants launch GPU kernels and that NVTX is not disabled",
+    ),
+    (
+        "ERR_NVGPUCTR",
+        "the GPU's performance counters are in use or not available",
+        "end other profilers on this GPU (DCGM among them) and measure again",
+    ),
+)
+
+
+def complaint(output: str) -> tuple[str, str] | None:
+    """Return cause and remedy for the first known complaint in ``ncu``'s output, if any."""
+    for sign, cause, remedy in NCU_COMPLAINTS:
+        if sign in output:
+            return cause, remedy
+    return None
+
+
+def require(tool: str) -> None:
+    """Raise HarnessError where a profiler is not on PATH."""
+    if shutil.which(tool) is None:
+        product = {"ncu": "Nsight Compute", "nsys": "Nsight Systems"}[tool]
+        raise HarnessError(
+            tool, "not on PATH", f"install NVIDIA {product} or add its folder to PATH, {REPLAY}"
+        )
+
+
+def ncu_command(report: Path) -> list[str]:
+    """Return the prefix that profiles a program's launches inside our ranges with ``ncu``.
+
+    Counters only: cubins stay out of the report, and clocks are left as they are.
+    """
+    return [
+        "ncu",
+        "--nvtx",
+        "--nvtx-include",
+        f"regex:{DOMAIN}@.*/",
+        "--metrics",
+        ",".join(requested()),
+        "--import-sass",
+        "off",
+        "--clock-control",
+        "none",
+        "--target-processes",
+        "all",
+        "--force-overwrite",
+        "--export",
+        str(report.with_suffix("")),
+    ]
+
+
+def nsys_command(report: Path) -> list[str]:
+    """Return the prefix that records a program's timeline with ``nsys``: CUDA and NVTX alone."""
+    return [
+        "nsys",
+        "profile",
+        "--trace=cuda,nvtx",
+        "--sample=none",
+        "--cpuctxsw=none",
+        "--cuda-graph-trace=node",
+        "--force-overwrite=true",
+        f"--output={report.with_suffix('')}",
+    ]
+
+
+def export_sqlite(report: Path) -> Path:
+    """Export an ``.nsys-rep`` to the SQLite file beside it and return its path.
+
+    Raises
+    ------
+    HarnessError
+        When ``nsys export`` fails.
+    """
+    target = report.with_suffix(".sqlite")
+    command = ["nsys", "export", "--type=sqlite", "--force-overwrite=true"]
+    answer = run([*command, f"--output={target}", str(report)])
+    if answer.returncode != 0 or not target.exists():
+        raise HarnessError(
+            "nsys export", last_line(answer.stdout), f"run it by hand on {report} to see more"
+        )
+    return target
+
+
+def run(
+    command: list[str], extra: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command, standard error joined to its standard output, and keep the output."""
+    return subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+        env={**os.environ, **(extra or {})},
+    )
+
+
+def last_line(output: str) -> str:
+    """Return the last line of some output that says something, without a profiler's prefix."""
+    lines = [re.sub(r"^==\w+== ?", "", line).strip() for line in output.splitlines()]
+    return next((line for line in reversed(lines) if line), "it printed nothing")

@@ -1,0 +1,70 @@
+"""The GeLU kernel under Triton's interpreter, on the CPU."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.gelu import OPERATOR, fused
+from kernels.harness.check import compare
+from kernels.harness.spec import Tolerance
+
+BLOCK = 1024
+SIZES = (1, 2, 127, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 7919)
+DTYPES = ("float32", "bfloat16")
+
+
+def assert_right(x: torch.Tensor, tolerance: Tolerance) -> None:
+    y = fused(x)
+    assert y.shape == x.shape
+    assert y.dtype == x.dtype
+    result = compare(y, OPERATOR.reference(x), tolerance)
+    assert result["status"] == "ok", result["reason"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_sizes(size: int, dtype: str) -> None:
+    x = torch.randn(size).mul(3).to(getattr(torch, dtype))
+    assert_right(x, OPERATOR.tolerances[dtype])
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 5), (3, 0)])
+def test_empty(shape: tuple[int, ...]) -> None:
+    y = fused(torch.empty(shape))
+    assert y.shape == shape
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_not_contiguous(dtype: str) -> None:
+    whole = torch.randn(67, 130).mul(3).to(getattr(torch, dtype))
+    for view in (whole.t(), whole[:, ::3], whole[5:, 7:], whole.unsqueeze(1).expand(-1, 2, -1)):
+        assert not view.is_contiguous()
+        assert_right(view, OPERATOR.tolerances[dtype])
+
+
+def test_offset_view() -> None:
+    assert_right(torch.randn(BLOCK + 8)[3:], OPERATOR.tolerances["float32"])
+
+
+def test_special_values_answer_as_torch_does() -> None:
+    x = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e30, -1e30, 1e-40, -20.0, 20.0])
+    expected = torch.nn.functional.gelu(x, approximate="tanh")
+    torch.testing.assert_close(fused(x), expected, equal_nan=True, rtol=1e-6, atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=3))
+def test_any_shape(shape: list[int]) -> None:
+    assert_right(torch.randn(shape) * 3, OPERATOR.tolerances["float32"])
+
+
+def test_input_is_left_alone() -> None:
+    x = torch.randn(100)
+    before = x.clone()
+    fused(x)
+    assert torch.equal(x, before)

@@ -1,0 +1,121 @@
+"""The check finds every way of being wrong, on the CPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from kernels.harness.check import check, compare
+from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, Variant
+
+CASE = Case((50,), "float32")
+TOLERANCE = Tolerance(rtol=1e-5, atol=1e-6)
+
+
+def _inputs(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
+    return (torch.randn(case.shape, device=device, generator=generator),)
+
+
+def _double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+def operator(run: Callable[[torch.Tensor], torch.Tensor]) -> Operator:
+    return Operator(
+        name="double",
+        summary="twice its input",
+        variants=(Variant("naive", _double, "x * 2"), Variant("tried", run, "under test")),
+        cases=(CASE,),
+        make_inputs=_inputs,
+        reference=lambda x: _double(x.double()),
+        cost=lambda case: Cost(4 * case.elements, 4 * case.elements, case.elements),
+        tolerances={"float32": TOLERANCE},
+    )
+
+
+def outcome(run: Callable[[torch.Tensor], torch.Tensor]) -> tuple[str, str | None]:
+    tried = operator(run)
+    row = check(tried, tried.variant("tried"), CASE, "cpu")
+    return row["status"], row["reason"]
+
+
+def test_right() -> None:
+    assert outcome(lambda x: x + x) == ("ok", None)
+
+
+def test_unwritten_element_is_wrong() -> None:
+    def forgets_the_last(x: torch.Tensor) -> torch.Tensor:
+        y = torch.empty_like(x)
+        y[:-1] = 2 * x[:-1]
+        return y
+
+    status, reason = outcome(forgets_the_last)
+    assert status == "wrong"
+    assert reason is not None
+    assert reason.startswith("1 of 50 elements are wrong; 1 are NaN or infinite")
+
+
+def test_slightly_off_is_wrong_and_says_by_how_much() -> None:
+    status, reason = outcome(lambda x: 2 * x + 1e-3)
+    assert status == "wrong"
+    assert reason is not None
+    assert "largest error 0.001" in reason
+    assert "times the tolerance" in reason
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (lambda x: (2 * x)[:-1], "the output's shape is (49,), not (50,)"),
+        (lambda x: (2 * x).double(), "the output's dtype is torch.float64, not torch.float32"),
+        (lambda x: x.mul_(2).clone(), "the variant changed its inputs"),
+    ],
+)
+def test_misfit(run: Callable[[torch.Tensor], torch.Tensor], reason: str) -> None:
+    assert outcome(run) == ("wrong", reason)
+
+
+def test_inputs_differ_between_checks() -> None:
+    tried = operator(_double)
+    seeds = {check(tried, tried.variant("naive"), CASE, "cpu")["seed"] for _ in range(3)}
+    assert len(seeds) == 3
+
+
+def test_compare_counts_infinities_and_nan_that_agree_as_right() -> None:
+    values = torch.tensor([1.0, math.inf, -math.inf, math.nan])
+    result = compare(values, values.double(), TOLERANCE)
+    assert result["status"] == "ok"
+    assert result["wrong_elements"] == 0
+    assert result["max_abs_error"] == 0
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_compare_never_passes_what_is_not_finite(bad: float) -> None:
+    reference = torch.ones(4, dtype=torch.float64)
+    output = torch.ones(4)
+    output[2] = bad
+    result = compare(output, reference, TOLERANCE)
+    assert (result["status"], result["wrong_elements"]) == ("wrong", 1)
+
+
+def test_compare_finds_one_element_that_a_norm_would_hide() -> None:
+    reference = torch.ones(10_000, dtype=torch.float64)
+    output = torch.ones(10_000)
+    output[17] += 1e-3
+    result = compare(output, reference, TOLERANCE)
+    assert result["wrong_elements"] == 1
+    assert result["relative_error"] == pytest.approx(1e-5, rel=1e-3)
+    assert result["tolerance_share"] == pytest.approx(1e-3 / 1.1e-5, rel=1e-3)
+
+
+def test_operator_refuses_what_cannot_be() -> None:
+    good = operator(_double)
+    with pytest.raises(ValueError, match="baseline 'none' is not one of"):
+        Operator(**{**good.__dict__, "baseline": "none"})
+    with pytest.raises(ValueError, match="no tolerance for float16"):
+        Operator(**{**good.__dict__, "cases": (Case((1,), "float16"),)})
+    with pytest.raises(ValueError, match="two variants share a name"):
+        Operator(**{**good.__dict__, "variants": (good.variants[0], good.variants[0])})

@@ -1,0 +1,229 @@
+"""The passes from the outside, with stand-ins for the profilers and without a GPU."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.harness.profilers import complaint
+
+OPERATOR = '''
+"""Twice its input; one variant crashes the process, one raises, one is wrong."""
+import os
+import torch
+from kernels.harness.spec import Case, Cost, Operator, Tolerance, Variant
+
+def crash(x):
+    os._exit(7)
+
+def refuse(x):
+    raise ValueError("this variant takes no floats\\nand says so at length")
+
+OPERATOR = Operator(
+    name="double",
+    summary="2x",
+    variants=(
+        Variant("naive", lambda x: 2 * x, "2 * x"),
+        Variant("wrong", lambda x: 2 * x + 1, "off by one"),
+        Variant("refuses", refuse, "raises"),
+        CRASH
+    ),
+    cases=(Case((5,), "float32"), Case((6,), "float32")),
+    make_inputs=lambda case, device, generator: (torch.randn(case.shape, generator=generator),),
+    reference=lambda x: 2 * x.double(),
+    cost=lambda case: Cost(20, 20, 5),
+    tolerances={"float32": Tolerance(1e-5, 1e-6)},
+)
+'''
+
+
+@pytest.fixture
+def workplace(checkout: Path) -> Path:
+    (checkout / "kernels/double.py").write_text(OPERATOR.replace("CRASH", ""))
+    return checkout
+
+
+@pytest.fixture
+def crashing(workplace: Path) -> Path:
+    text = OPERATOR.replace("CRASH", 'Variant("crashes", crash, "exits"),')
+    (workplace / "kernels/double.py").write_text(text)
+    return workplace
+
+
+def harness(
+    where: Path, *arguments: str, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ)
+    if path is not None:
+        environment["PATH"] = f"{path}:/usr/bin:/bin"
+    return subprocess.run(
+        [sys.executable, "-m", "kernels.harness", *arguments],
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def check(where: Path) -> dict[tuple[str, str], dict[str, str]]:
+    answer = harness(where, "check", "double", "--device", "cpu", "--out", "out/check")
+    assert answer.returncode == 0, answer.stderr
+    with (where / "out/check/checks.csv").open(newline="") as file:
+        return {(row["variant"], row["case"]): row for row in csv.DictReader(file)}
+
+
+def outcomes(where: Path, name: str) -> dict[tuple[str, str], tuple[str, str | None]]:
+    run = json.loads((where / f"out/{name}/run.json").read_text())
+    return {
+        (row["variant"], row["case"]): (row["status"], row["reason"]) for row in run["outcomes"]
+    }
+
+
+def test_check_keeps_what_ran_beside_a_variant_that_raises(workplace: Path) -> None:
+    rows = check(workplace)
+    assert len(rows) == 6
+    assert rows["naive", "5-float32"]["status"] == "ok"
+    assert rows["wrong", "5-float32"]["status"] == "wrong"
+    assert rows["refuses", "6-float32"]["status"] == "failed"
+    assert rows["refuses", "6-float32"]["reason"] == "ValueError: this variant takes no floats"
+
+    # run.json says what ran and hashes what was written
+    run = json.loads((workplace / "out/check/run.json").read_text())
+    table = (workplace / "out/check/checks.csv").read_bytes()
+    assert run["files"] == {"checks.csv": hashlib.sha256(table).hexdigest()}
+    assert run["run"]["operator"] == "double"
+    assert run["run"]["pass"] == "check"
+    assert [row["variant"] for row in run["variants"] if row["baseline"]] == ["naive"]
+    assert run["cases"][0]["min_read_bytes"] == 20
+
+
+def test_a_crash_costs_only_the_crashing_variant(crashing: Path) -> None:
+    rows = check(crashing)
+    assert rows["naive", "5-float32"]["status"] == "ok"
+    found = outcomes(crashing, "check")
+    assert found["naive", "6-float32"] == ("ok", None)
+    assert found["crashes", "5-float32"][0] == "failed"
+    assert str(found["crashes", "5-float32"][1]).startswith("the process died: ")
+    run = json.loads((crashing / "out/check/run.json").read_text())
+    assert json.loads(run["run"]["settings"])["each_variant_alone"] is True
+
+
+def write_checks(where: Path, verdict: str) -> None:
+    """Write what a check would have: the naive variant is as said, the others are not right."""
+    rows = ["variant,case,status,reason"]
+    for case in ("5-float32", "6-float32"):
+        rows.append(f"naive,{case},{verdict},")
+        rows.append(f"wrong,{case},wrong,5 of 5 elements are wrong")
+    (where / "out/check").mkdir(parents=True)
+    (where / "out/check/checks.csv").write_text("\n".join(rows) + "\n")
+
+
+def fake_tool(folder: Path, name: str, script: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    tool = folder / name
+    tool.write_text(f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o755)
+    return folder
+
+
+def profile(
+    where: Path, name: str, path: Path, verdict: str = "ok"
+) -> subprocess.CompletedProcess[str]:
+    write_checks(where, verdict)
+    arguments = (name, "double", "--device", "cpu", "--check", "out/check", "--out", f"out/{name}")
+    return harness(where, *arguments, path=path)
+
+
+def test_missing_tool_is_one_line(workplace: Path, tmp_path: Path) -> None:
+    answer = profile(workplace, "ncu", tmp_path / "nothing")
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert answer.stderr.startswith("error: ncu: not on PATH; install NVIDIA Nsight Compute")
+
+
+def test_no_permission_is_said_and_nothing_is_kept(workplace: Path, tmp_path: Path) -> None:
+    said = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access counters"
+    answer = profile(workplace, "ncu", fake_tool(tmp_path / "bin", "ncu", f"echo '{said}'"))
+    assert answer.returncode == 2
+    last = answer.stderr.strip().splitlines()[-1]
+    assert last.startswith("error: ncu: this user may not read GPU performance counters")
+    assert not (workplace / "out/ncu/run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "remedy"),
+    [
+        ("==ERROR== ERR_NVGPUCTRPERM - The user", "may not read", "run as root"),
+        ("==WARNING== No kernels were profiled.", "no kernel was launched", "check that"),
+        ("==ERROR== Cuda driver is not compatible with", "driver is too old", "update the driver"),
+        ("==ERROR== Failed: LibraryNotLoaded", "could not be loaded", "on the host"),
+        ("==ERROR== ERR_NVGPUCTR", "in use or not available", "end other profilers"),
+    ],
+)
+def test_each_complaint_of_ncu_has_a_cause_and_a_way_out(
+    said: str, cause: str, remedy: str
+) -> None:
+    known = complaint(f"==PROF== Connected to process 7\n{said}\n")
+    assert known is not None
+    assert cause in known[0]
+    assert remedy in known[1]
+
+
+def test_usual_output_is_no_complaint() -> None:
+    said = '==PROF== Profiling "kernel" - 0: 0%....50%....100% - 15 passes'
+    assert complaint(said) is None
+
+
+def test_only_what_the_check_passed_is_profiled(workplace: Path, tmp_path: Path) -> None:
+    """A stand-in for ncu runs the program it is given, as ncu does, and writes a report."""
+    script = """
+while [ "$1" != "--export" ]; do shift; done
+echo report > "$2.ncu-rep"; shift 2
+exec "$@"
+"""
+    answer = profile(workplace, "ncu", fake_tool(tmp_path / "bin", "ncu", script))
+    assert answer.returncode == 0, answer.stderr
+    found = outcomes(workplace, "ncu")
+    assert found["naive", "5-float32"] == ("ok", None)
+    assert found["wrong", "5-float32"][0] == "skipped"
+    assert "5 of 5 elements are wrong" in str(found["wrong", "5-float32"][1])
+    assert found["refuses", "5-float32"] == ("skipped", "check: it was not checked")
+    run = json.loads((workplace / "out/ncu/run.json").read_text())
+    assert list(run["files"]) == ["all.ncu-rep"]
+
+
+def test_nothing_right_means_nothing_measured(workplace: Path, tmp_path: Path) -> None:
+    answer = profile(workplace, "ncu", fake_tool(tmp_path / "bin", "ncu", "exit 0"), "wrong")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(
+        "error: kernels/double.py: no variant computes the right thing; mend it"
+    )
+
+
+def test_failing_export_of_nsys_is_one_line(workplace: Path, tmp_path: Path) -> None:
+    script = """
+if [ "$1" = export ]; then echo "cannot open the report"; exit 1; fi
+while [ "${1#--output=}" = "$1" ]; do shift; done
+echo report > "${1#--output=}.nsys-rep"; shift
+exec "$@"
+"""
+    answer = profile(workplace, "nsys", fake_tool(tmp_path / "bin", "nsys", script))
+    assert answer.returncode == 2
+    last = answer.stderr.strip().splitlines()[-1]
+    assert last.startswith("error: nsys export: cannot open the report; run it by hand on ")
+
+
+def test_unknown_operator_is_one_line(workplace: Path) -> None:
+    answer = harness(workplace, "check", "nope", "--out", "out/check")
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert "nope" in answer.stderr
+    assert "gelu" in answer.stderr

@@ -1,0 +1,19 @@
+rule record:
+    name:
+        "captures/record"
+    input:
+        captures=measured_captures,
+        code=PARSERS,
+    log:
+        f"{RESULTS}/logs/record.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/record.tsv"
+    conda:
+        "envs/replay.yaml"
+    params:
+        measured=CAPTURES,
+        recorded=f"captures/{GPU}",
+    message:
+        "record: scrubbed copies in {params.recorded}"
+    shell:
+        "python -m parsers record {params.measured} --out {params.recorded} 2> {log}"

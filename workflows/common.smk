@@ -1,0 +1,160 @@
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
+from snakemake.utils import validate
+
+from kernels.harness import discovery, machine
+
+# Jobs run the Python that runs Snakemake, whether or not its environment is activated.
+shell.prefix(f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
+
+KNOWN_OPERATORS = discovery.names()
+FRAMES_OF_PASS = {
+    "check": ("checks",),
+    "build": ("builds",),
+    "time": ("samples", "ceilings"),
+    "nsys": ("timeline",),
+    "ncu": ("counters",),
+}
+PASSES = tuple(FRAMES_OF_PASS)
+RUN_FRAMES = ("runs", "cases", "variants", "outcomes")
+ALL_FRAMES = (
+    *(frame for frames in FRAMES_OF_PASS.values() for frame in frames),
+    *RUN_FRAMES,
+)
+
+
+def validate_config():
+    """Check the configuration and fill in defaults; complain in one line."""
+    try:
+        validate(config, "../config/config.schema.yaml")
+    except WorkflowError as error:
+        complaint = str(error).split("ValidationError:")[-1].strip().splitlines()[0]
+        known = "source, gpu, operators, time.rounds, time.warm_up_s, nsys.repeats"
+        raise WorkflowError(f"config: {complaint}; the keys are {known}") from None
+
+
+validate_config()
+
+
+def choose_source():
+    """Return "live" or "replay"; with source=live, say what stands in the way."""
+    if config["source"] == "replay":
+        return "replay"
+    obstacles = machine.obstacles()
+    if not obstacles:
+        return "live"
+    if config["source"] == "live":
+        raise WorkflowError(f"source=live: {obstacles[0]}")
+    return "replay"
+
+
+def choose_gpu():
+    """Return the folder name of the GPU that is measured or replayed."""
+    if SOURCE == "live":
+        return machine.gpu_slug(machine.gpu_facts()["gpu"])
+    recorded = sorted(
+        {path.parts[1] for path in Path("captures").glob("*/*/*/run.json")}
+    )
+    if config["gpu"] in recorded:
+        return config["gpu"]
+    if config["gpu"] is None and len(recorded) == 1:
+        return recorded[0]
+    raise WorkflowError(
+        f"gpu={config['gpu']}: captures/ holds {', '.join(recorded) or 'no capture'};"
+        " name one with `--config gpu=NAME`, or measure on a GPU"
+    )
+
+
+def choose_operators():
+    """Return the configured operators; in replay, say which have no capture and leave them out."""
+    unknown = sorted(set(config["operators"]) - set(KNOWN_OPERATORS))
+    if unknown:
+        raise WorkflowError(
+            f"operators: no kernels/{unknown[0]}.py; there are {', '.join(KNOWN_OPERATORS)}"
+        )
+    wanted = config["operators"] or KNOWN_OPERATORS
+    if SOURCE == "live":
+        return wanted
+    missing = [name for name in wanted if not Path(f"captures/{GPU}/{name}").is_dir()]
+    for name in missing:
+        logger.warning(
+            f"{name}: captures/{GPU} has no capture of it; left out of the reports"
+        )
+    return [name for name in wanted if name not in missing]
+
+
+SOURCE = choose_source()
+GPU = choose_gpu()
+OPERATORS = choose_operators()
+RESULTS = f"results/worktree/{GPU}"
+CAPTURES = f"{RESULTS}/captures" if SOURCE == "live" else f"captures/{GPU}"
+
+
+FRAMES = f"{RESULTS}/frames/{{operator}}"
+
+
+wildcard_constraints:
+    operator="|".join(KNOWN_OPERATORS),
+
+
+def python_files(folder):
+    """Return the Python files below a folder, so that a rule reruns when its code changes."""
+    return sorted(map(str, Path(folder).rglob("*.py")))
+
+
+HARNESS = python_files("kernels/harness")
+PARSERS = python_files("parsers")
+REPORTS = [*python_files("reports"), *PARSERS]
+TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
+
+
+def operator_source(wildcards):
+    """Return the operator's module and the operators' modules that it imports."""
+    return [str(path) for path in discovery.source_files(wildcards.operator)]
+
+
+def source_sha256(wildcards):
+    """Return the hash of the operator's source as it is now; a capture has that of its time."""
+    return discovery.source_sha256(wildcards.operator)
+
+
+def frames_folder(wildcards):
+    """Return the folder of an operator's frames."""
+    return FRAMES.format(operator=wildcards.operator)
+
+
+def capture(name):
+    """Return an input function: what a pass wrote, or every file of its recorded capture."""
+
+    def files(wildcards):
+        folder = Path(CAPTURES, wildcards.operator, name)
+        if SOURCE == "live":
+            return [str(folder)]
+        found = sorted(str(path) for path in folder.glob("*") if path.is_file())
+        if not found:
+            raise WorkflowError(
+                f"{folder}: no recorded capture; measure {wildcards.operator} on a GPU and keep"
+                " it with `snakemake captures/record`"
+            )
+        return found
+
+    return files
+
+
+def all_captures(wildcards):
+    """Return what every pass wrote for an operator."""
+    return [path for name in PASSES for path in capture(name)(wildcards)]
+
+
+def measured_captures(_):
+    """Return every pass of every operator; there is something to record only after measuring."""
+    if SOURCE != "live":
+        raise WorkflowError(
+            "captures/record: nothing is measured here; run it on a machine with a GPU"
+        )
+    return expand(f"{CAPTURES}/{{operator}}/{{name}}", operator=OPERATORS, name=PASSES)

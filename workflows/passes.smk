@@ -1,0 +1,90 @@
+rule check:
+    input:
+        source=operator_source,
+        harness=HARNESS,
+    output:
+        capture=directory(f"{RESULTS}/captures/{{operator}}/check"),
+    log:
+        f"{RESULTS}/logs/{{operator}}/check.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{operator}}/check.tsv"
+    conda:
+        "envs/gpu.yaml"
+    resources:
+        gpu=1,
+    message:
+        "check {wildcards.operator}: every variant against the float64 reference"
+    shell:
+        "python -m kernels.harness check {wildcards.operator} --out {output.capture}"
+        " 2> {log}"
+
+
+rule time:
+    input:
+        source=operator_source,
+        harness=HARNESS,
+        check=rules.check.output.capture,
+    output:
+        capture=directory(f"{RESULTS}/captures/{{operator}}/time"),
+    log:
+        f"{RESULTS}/logs/{{operator}}/time.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{operator}}/time.tsv"
+    conda:
+        "envs/gpu.yaml"
+    resources:
+        gpu=1,
+    params:
+        rounds=config["time"]["rounds"],
+        warm_up_s=config["time"]["warm_up_s"],
+    message:
+        "time {wildcards.operator}: CUDA events, {params.rounds} rounds"
+    shell:
+        "python -m kernels.harness time {wildcards.operator} --out {output.capture}"
+        " --check {input.check} --rounds {params.rounds} --warm-up-s {params.warm_up_s} 2> {log}"
+
+
+rule nsys:
+    input:
+        source=operator_source,
+        harness=HARNESS,
+        check=rules.check.output.capture,
+    output:
+        capture=directory(f"{RESULTS}/captures/{{operator}}/nsys"),
+    log:
+        f"{RESULTS}/logs/{{operator}}/nsys.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{operator}}/nsys.tsv"
+    conda:
+        "envs/gpu.yaml"
+    resources:
+        gpu=1,
+    params:
+        repeats=config["nsys"]["repeats"],
+    message:
+        "nsys {wildcards.operator}: timeline, {params.repeats} repeats"
+    shell:
+        "python -m kernels.harness nsys {wildcards.operator} --out {output.capture}"
+        " --check {input.check} --repeats {params.repeats} 2> {log}"
+
+
+rule ncu:
+    input:
+        source=operator_source,
+        harness=HARNESS,
+        check=rules.check.output.capture,
+    output:
+        capture=directory(f"{RESULTS}/captures/{{operator}}/ncu"),
+    log:
+        f"{RESULTS}/logs/{{operator}}/ncu.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{operator}}/ncu.tsv"
+    conda:
+        "envs/gpu.yaml"
+    resources:
+        gpu=1,
+    message:
+        "ncu {wildcards.operator}: hardware counters"
+    shell:
+        "python -m kernels.harness ncu {wildcards.operator} --out {output.capture}"
+        " --check {input.check} 2> {log}"
