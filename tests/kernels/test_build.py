@@ -12,7 +12,7 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from kernels.harness import build, discovery, trace
+from kernels.harness import build, discovery
 from kernels.harness.build import Build, BuildError, compile_operator
 from kernels.harness.spec import Case
 from parsers.schemas import BUILDS, conform
@@ -32,10 +32,10 @@ def gelu() -> list[Build]:
 
 @pytest.fixture(scope="module")
 def dots() -> dict[tuple[str, str], Build]:
-    operator = toys.operator(
-        ("dot", toys.dot), ("much", toys.dot_in_much_memory), cases=(toys.MATRIX,)
-    )
-    return {(made.variant, made.arch): made for made in compile_operator(operator)}
+    small = toys.operator(("dot", toys.dot), cases=(toys.MATRIX,))
+    large = toys.operator(("much", toys.dot_in_much_memory), cases=(toys.MATRIX,))
+    made = compile_operator(small) + compile_operator(large, (80, 90))
+    return {(one.variant, one.arch): one for one in made}
 
 
 def test_gelu_has_a_row_a_case_and_arch_of_its_triton_variant(gelu: list[Build]) -> None:
@@ -253,14 +253,14 @@ def test_missing_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         compile_one(toys.copy)
 
 
-def test_a_descriptor_is_kept_as_it_was_launched() -> None:
-    from triton.tools.tensor_descriptor import TensorDescriptor
-
-    descriptor = TensorDescriptor.from_tensor(torch.empty(64, 64, device="meta"), [16, 16])
-    kept = trace._frozen(descriptor)
-    descriptor.block_shape = [32, 32]
-    assert kept.block_shape == [16, 16]
-    assert kept.base is descriptor.base
+def test_tiles_of_tma_follow_the_pre_hook_and_have_no_width() -> None:
+    made = compile_operator(toys.operator(("only", toys.tiles), cases=(toys.MATRIX,)), (90,))
+    assert [json.loads(one.config)["tile"] for one in made] == [16, 64]
+    small, large = (one.shared_bytes or 0 for one in made)
+    assert small < 2 * 64 * 64 <= large
+    for one in made:
+        assert (one.status, one.load_bits, one.store_bits) == ("ok", None, None)
+        assert "UTMALDG" in (one.sass or "")
 
 
 def test_rows_fit_the_schema(gelu: list[Build]) -> None:

@@ -76,7 +76,8 @@ def test_width(opcode: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "opcode", ["UTMALDG.2D", "UBLKCP.S.G", "LDS.128", "LDL.128", "LDC.64", "LDSM.16.M88.4", "LDTM"]
+    "opcode",
+    ["UTMALDG.2D", "UBLKCP.S.G", "LDS.128", "LDL.128", "LDC.64", "LDSM.16.M88.4", "LDGDEPBAR"],
 )
 def test_what_is_no_global_load_of_a_thread(opcode: str) -> None:
     assert sass.widest_bits([opcode], sass.GLOBAL_LOADS) is None
@@ -90,6 +91,7 @@ def test_tensor_opcodes_by_root() -> None:
         "QGMMA.64x128x32.F32.E4M3.E4M3",
         "UTCHMMA.2CTA",
         "UTCBAR",
+        "HFMA2.MMA",
         "FFMA",
         "MUFU.EX2",
         "IMAD.WIDE",

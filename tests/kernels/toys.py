@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, Variant
 
@@ -168,3 +170,25 @@ def broken_kernel(x_ptr, block: tl.constexpr):
 def broken(x: torch.Tensor) -> torch.Tensor:
     broken_kernel[(1,)](x, block=16)
     return x
+
+
+def set_tile(named: dict[str, Any]) -> None:
+    named["source"].block_shape = named["target"].block_shape = [named["tile"], named["tile"]]
+
+
+@triton.autotune(
+    configs=[triton.Config({"tile": tile}, pre_hook=set_tile) for tile in (16, 64)], key=[]
+)
+@triton.jit
+def tile_kernel(source, target, tile: tl.constexpr):
+    row, column = tl.program_id(0) * tile, tl.program_id(1) * tile
+    target.store([row, column], source.load([row, column]))
+
+
+def tiles(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    source, target = (TensorDescriptor.from_tensor(one, [1, 8]) for one in (x, y))
+    tile_kernel[lambda meta: (x.shape[0] // meta["tile"], x.shape[1] // meta["tile"])](
+        source, target
+    )
+    return y
