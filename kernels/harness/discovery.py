@@ -1,0 +1,138 @@
+"""Find the operators: the modules in the folder ``kernels/`` whose name has no leading underscore.
+
+Only `load` imports a module. The rest reads file names and source text, so that it costs nothing
+while a Snakefile is read and needs neither torch nor Triton.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from kernels.harness.spec import Operator
+
+FOLDER = Path(__file__).resolve().parents[1]
+PACKAGE = "kernels"
+HARNESS = "harness"
+
+
+class OperatorError(ValueError):
+    """An operator cannot be loaded; the message is one line, ``PATH: CAUSE; REMEDY``."""
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """Return the names of the operators in a folder, sorted."""
+    return sorted(path.stem for path in folder.glob("*.py") if not path.name.startswith("_"))
+
+
+def load(name: str, folder: Path = FOLDER) -> Operator:
+    """Import the module of an operator and return its ``OPERATOR``.
+
+    Parameters
+    ----------
+    name
+        Name of the operator, which is the name of its module.
+    folder
+        Folder of the package ``kernels``.
+
+    Raises
+    ------
+    OperatorError
+        When there is no such module, its import fails, it has no ``OPERATOR``, or that operator
+        has another name than the module.
+    """
+    where = _module_file(name, folder).relative_to(folder.parent)
+    try:
+        module = importlib.import_module(f"{PACKAGE}.{name}")
+    except Exception as error:
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        raise OperatorError(f"{where}: the import fails, {cause}; mend the module") from error
+    operator = getattr(module, "OPERATOR", None)
+    if not isinstance(operator, Operator):
+        found = "nothing" if operator is None else type(operator).__name__
+        raise OperatorError(f"{where}: expected OPERATOR = Operator(...), found {found}; define it")
+    if operator.name != name:
+        raise OperatorError(
+            f"{where}: OPERATOR is named {operator.name!r}; name it {name!r}, after its module"
+        )
+    return operator
+
+
+def source_files(name: str, folder: Path = FOLDER) -> tuple[Path, ...]:
+    """Return the files that an operator's results depend on, sorted.
+
+    These are its module and the modules of ``kernels/`` that it imports, directly or not. The
+    harness is left out: it measures an operator and is no part of it.
+
+    Raises
+    ------
+    OperatorError
+        When there is no such module, or one of the files is not Python.
+    """
+    found: set[Path] = set()
+    waiting = [_module_file(name, folder)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting.extend(_imported_files(path, folder))
+    return tuple(sorted(found))
+
+
+def source_sha256(name: str, folder: Path = FOLDER) -> str:
+    """Return a SHA-256, in hexadecimal, of the names and bytes of an operator's source files.
+
+    Raises
+    ------
+    OperatorError
+        As `source_files` does.
+    """
+    digest = hashlib.sha256()
+    for path in source_files(name, folder):
+        content = path.read_bytes()
+        # The length keeps two files apart from one that holds both.
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _module_file(name: str, folder: Path) -> Path:
+    known = names(folder)
+    if name not in known:
+        raise OperatorError(
+            f"{folder.name}/{name}.py: no such operator; choose one of {', '.join(known) or 'none'}"
+        )
+    return folder / f"{name}.py"
+
+
+def _imported_files(path: Path, folder: Path) -> Iterator[Path]:
+    try:
+        tree = ast.parse(path.read_bytes(), filename=path.name)
+    except (SyntaxError, ValueError) as error:
+        where = path.relative_to(folder.parent)
+        raise OperatorError(f"{where}: not Python, {error}; mend the module") from error
+    parents = path.relative_to(folder.parent).parent.parts
+    for module in _imported_modules(tree, parents):
+        package, *parts = module.split(".")
+        if package != PACKAGE or not parts or parts[0] == HARNESS:
+            continue
+        stem = folder.joinpath(*parts)
+        for candidate in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if candidate.is_file():
+                yield candidate
+
+
+def _imported_modules(tree: ast.Module, parents: tuple[str, ...]) -> Iterator[str]:
+    """Yield the absolute names that may be modules; ``from a import b`` gives ``a`` and ``a.b``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # One dot is the module's own package, each further dot the package above.
+            base = (PACKAGE, *parents[1:])[: len(parents) + 1 - node.level] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
