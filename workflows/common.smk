@@ -115,7 +115,7 @@ TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
 
 def operator_source(wildcards):
     """Return the operator's module and the operators' modules that it imports."""
-    return [str(path) for path in discovery.source_files(wildcards.operator)]
+    return [os.path.relpath(path) for path in discovery.source_files(wildcards.operator)]
 
 
 def source_sha256(wildcards):

@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from kernels.harness.discovery import OperatorError
 from kernels.harness.errors import HarnessError
 from kernels.harness.machine import obstacles
 
@@ -16,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except (HarnessError, ValueError) as error:
+    except (HarnessError, OperatorError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
@@ -75,15 +76,13 @@ def _measure(options: argparse.Namespace) -> None:
 
 
 def _build(options: argparse.Namespace) -> None:
-    import triton
-
     from kernels.harness import build, discovery
     from kernels.harness.driver import write_run
 
     operator = discovery.load(options.operator)
-    _empty(options.out)
     builds = build.compile_operator(operator)
-    build.save(operator.name, builds, options.out, triton.__version__)
+    _empty(options.out)
+    build.save(operator.name, builds, options.out)
     outcomes = build.outcomes(builds)
     write_run(operator, "build", options.out, outcomes, tool=None, settings={})
 

@@ -107,6 +107,19 @@ def rows(operator_name: str, builds: Sequence[Build], triton_version: str) -> li
     ]
 
 
+def outcomes(builds: Sequence[Build]) -> list[dict[str, Any]]:
+    """Return the outcome of each variant and case that has kernels: ok, or failed with a reason."""
+    reasons: dict[tuple[str, str], str | None] = {}
+    for build in builds:
+        reasons.setdefault((build.variant, build.case), None)
+        if build.status != "ok":
+            reasons[build.variant, build.case] = f"{build.kernel} on {build.arch}: {build.reason}"
+    return [
+        {"variant": v, "case": c, "status": "failed" if reason else "ok", "reason": reason}
+        for (v, c), reason in reasons.items()
+    ]
+
+
 def save(operator_name: str, builds: Sequence[Build], folder: Path) -> Path:
     """Write ``builds.csv`` and the PTX and SASS of each row into a folder; return the former."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +189,9 @@ def _read(kernel: Any, build: Build, arch: int) -> Build:
         text = _run_tool("nvdisasm", "-c", str(cubin))
     resources = re.search(rf"Function {re.escape(name)}:\s+REG:(\d+) STACK:(\d+)", usage)
     if resources is None:
-        raise BuildError(f"cuobjdump: no resource usage of {name}; use the one of Triton's wheel")
+        raise BuildError(
+            "cuobjdump", f"no resource usage of {name}", "use the one of Triton's wheel"
+        )
     facts = sass.summarise(text)
     fits = shared <= allowed
     return dataclasses.replace(
@@ -206,11 +221,11 @@ def _run_tool(name: str, *arguments: str) -> str:
     tool = str(wheel) if wheel.is_file() else shutil.which(name)
     if tool is None:
         raise BuildError(
-            f"{name}: neither in Triton's wheel nor on PATH; install the wheel or the CUDA toolkit"
+            name, "neither in Triton's wheel nor on PATH", "install the wheel or the CUDA toolkit"
         )
     done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BuildError(f"{name}: fails, {' '.join(done.stderr.split())}; try another version")
+        raise BuildError(name, f"fails, {' '.join(done.stderr.split())}", "try another version")
     return done.stdout
 
 

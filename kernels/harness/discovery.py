@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernels.harness.errors import HarnessError
 from kernels.harness.spec import Operator
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -19,8 +20,8 @@ PACKAGE = "kernels"
 HARNESS = "harness"
 
 
-class OperatorError(ValueError):
-    """An operator cannot be loaded; the message is one line, ``PATH: CAUSE; REMEDY``."""
+class OperatorError(HarnessError):
+    """An operator cannot be loaded: its file, what is wrong with it, and the way out."""
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -49,14 +50,18 @@ def load(name: str, folder: Path = FOLDER) -> Operator:
         module = importlib.import_module(f"{PACKAGE}.{name}")
     except Exception as error:
         cause = " ".join(f"{type(error).__name__}: {error}".split())
-        raise OperatorError(f"{where}: the import fails, {cause}; mend the module") from error
+        raise OperatorError(str(where), f"the import fails, {cause}", "mend the module") from error
     operator = getattr(module, "OPERATOR", None)
     if not isinstance(operator, Operator):
         found = "nothing" if operator is None else type(operator).__name__
-        raise OperatorError(f"{where}: expected OPERATOR = Operator(...), found {found}; define it")
+        raise OperatorError(
+            str(where), f"expected OPERATOR = Operator(...), found {found}", "define it"
+        )
     if operator.name != name:
         raise OperatorError(
-            f"{where}: OPERATOR is named {operator.name!r}; name it {name!r}, after its module"
+            str(where),
+            f"OPERATOR is named {operator.name!r}",
+            f"name it {name!r}, after its module",
         )
     return operator
 
@@ -103,7 +108,9 @@ def _module_file(name: str, folder: Path) -> Path:
     known = names(folder)
     if name not in known:
         raise OperatorError(
-            f"{folder.name}/{name}.py: no such operator; choose one of {', '.join(known) or 'none'}"
+            f"{folder.name}/{name}.py",
+            "no such operator",
+            f"choose one of {', '.join(known) or 'none'}",
         )
     return folder / f"{name}.py"
 
@@ -113,7 +120,7 @@ def _imported_files(path: Path, folder: Path) -> Iterator[Path]:
         tree = ast.parse(path.read_bytes(), filename=path.name)
     except (SyntaxError, ValueError) as error:
         where = path.relative_to(folder.parent)
-        raise OperatorError(f"{where}: not Python, {error}; mend the module") from error
+        raise OperatorError(str(where), f"not Python, {error}", "mend the module") from error
     parents = path.relative_to(folder.parent).parent.parts
     for module in _imported_modules(tree, parents):
         package, *parts = module.split(".")

@@ -28,6 +28,7 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction, KernelInterface
 
+from kernels.harness.errors import HarnessError
 from kernels.harness.spec import Case, Operator, Variant
 
 # What Triton uses where a launch does not say: CUDAOptions in triton/backends/nvidia/compiler.py.
@@ -36,8 +37,8 @@ DEFAULT_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 FOREIGN_SETTINGS = ("TRITON_INTERPRET", "TRITON_OVERRIDE_ARCH")
 
 
-class BuildError(RuntimeError):
-    """Nothing can be built; the message is one line, ``WHAT: CAUSE; REMEDY``."""
+class BuildError(HarnessError):
+    """Nothing can be built: what stands in the way, and the way out."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,9 @@ def trace(operator: Operator, variant: Variant, case: Case, arch: int) -> Trace:
         inputs = operator.make_inputs(case, "meta", None)
     except Exception as error:
         raise BuildError(
-            f"kernels/{operator.name}.py: make_inputs fails on the meta device, {one_line(error)};"
-            " let it make tensors there without a generator"
+            f"kernels/{operator.name}.py",
+            f"make_inputs fails on the meta device, {one_line(error)}",
+            "let it make tensors there without a generator",
         ) from error
     recorded: list[Launch] = []
     with (
@@ -257,7 +259,7 @@ def _came_through_triton(error: BaseException) -> bool:
 def pretending(arch: int) -> Iterator[None]:
     """Let Triton and PyTorch name an architecture as the current GPU, whatever there is."""
     if arch not in CHIPS:
-        raise BuildError(f"sm_{arch}: not a known architecture; choose of {sorted(CHIPS)}")
+        raise BuildError(f"sm_{arch}", "not a known architecture", f"choose of {sorted(CHIPS)}")
     chip, (major, minor) = CHIPS[arch], divmod(arch, 10)
     properties = SimpleNamespace(
         name=chip.name, major=major, minor=minor, multi_processor_count=chip.sm_count
@@ -316,7 +318,7 @@ def _replaced(target: Any, name: str, value: Any) -> Iterator[None]:
 def _refuse_foreign_settings() -> None:
     for name in FOREIGN_SETTINGS:
         if os.environ.get(name, "0").lower() not in {"", "0", "false", "off", "no", "n"}:
-            raise BuildError(f"{name}: set, so Triton does not compile as asked; unset it")
+            raise BuildError(name, "set, so Triton does not compile as asked", "unset it")
 
 
 def one_line(error: BaseException) -> str:
