@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pandera.pandas as pa
-from pandera.errors import SchemaError
+from pandera.errors import SchemaError, SchemaErrors
 
 from parsers import ncu, nsys
 from parsers.errors import CaptureError
@@ -181,7 +181,12 @@ def _conform(
     try:
         return conform(rows, schema)
     except SchemaError as error:
-        raise CaptureError(path, f"does not fit {schema.name}: {_line(error)}", remedy) from None
+        misfit = _line(error)
+    except SchemaErrors as error:
+        first = error.failure_cases.iloc[0]
+        dtype = schema.columns[first["column"]].dtype
+        misfit = f"column {first['column']!r} holds {first['failure_case']!r}, no {dtype}"
+    raise CaptureError(path, f"does not fit {schema.name}: {misfit}", remedy)
 
 
 def _line(error: Exception) -> str:

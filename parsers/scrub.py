@@ -28,14 +28,19 @@ _ROOTS = (
     "projects|root|run|scratch|srv|storage|tmp|usr|var|work|workspace"
 )
 _PATH = re.compile(rf"/(?:{_ROOTS})(?:/[\w.+@~:,=-]+)+|/(?:home|root|work)\b(?![\w.-])".encode())
-_ANY_PATH = re.compile(rb"(?<![\w.:/*~-])/(?:[\w.+@~-]+/)+[\w.+@~-]*")
+_ANY_PATH = re.compile(rb"(?<![\w./*~-])/(?:[\w.+@~-]+/)+[\w.+@~-]*")
+_LIKELY_PATH = re.compile(rb"(?<![\w./*~-])/[\w.+@~-]{2,}/(?:[\w.+@~-]+/)*[\w.+@~-]{2,}")
 _IPV4 = re.compile(rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IPV6 = re.compile(rb"(?<![\w:])(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3}):[0-9a-f]{0,4}:[0-9a-f:]*")
 _PRINTABLE = re.compile(rb"[\t -~]{4,}")
 _NOWHERE = (b"127.0.0.1", b"0.0.0.0", b"255.255.255.255")
 
-_COMPUTER_NAME = 5
-"""Field of a report's system information, which is fields 3 and 4 of a session."""
+_HOSTS = {
+    (ncu_container.SESSION, 3, 5),
+    (ncu_container.SESSION, 4, 5),
+    (ncu_container.PROCESS, 2),
+}
+"""Where in a block's header of a report the names of computers are."""
 
 
 def local_secrets() -> list[str]:
@@ -76,9 +81,13 @@ def find_leaks(path: Path | str, secrets: Iterable[str] = ()) -> list[str]:
     """
     secret = _secret_pattern(secrets)
     found: dict[str, None] = {}
-    for run in _PRINTABLE.finditer(Path(path).read_bytes()):
+    content = Path(path).read_bytes()
+    patterns = [_LIKELY_PATH, _IPV6, *([secret] if secret else [])]
+    if b"\0" in content:
+        # In a binary file a length that happens to be a printable character may precede a path.
+        patterns.append(_PATH)
+    for run in _PRINTABLE.finditer(content):
         text = run.group()
-        patterns = (_PATH, _ANY_PATH, _IPV6, *([secret] if secret else []))
         matches = [pattern.search(text) for pattern in patterns]
         matches += [m for m in _IPV4.finditer(text) if m.group() not in _NOWHERE]
         for match in matches:
@@ -131,23 +140,33 @@ def _private_of(
 ) -> Iterator[tuple[int, int]]:
     if field.wire != ncu_container.BYTES:
         return
-    text = data[field.start : field.end]
+    content = data[field.start : field.end]
     place = (*parents, field.number)
-    if place[-1] == _COMPUTER_NAME and place[:-1] in {(3, 3), (3, 4)} and text:
+    if _is_address(content) or (place in _HOSTS and content not in _NOWHERE):
         yield field.start, field.end
-    elif _is_text(text):
-        if _is_address(text):
-            yield field.start, field.end
-        for match in _ANY_PATH.finditer(text):
+        return
+    inner = _inner(content)
+    for child in inner:
+        for start, end in _private_of(content, child, place):
+            yield field.start + start, field.start + end
+    if not inner:
+        for match in _ANY_PATH.finditer(content):
             yield field.start + match.start(), field.start + match.end()
-    else:
-        try:
-            inner = list(ncu_container.fields(text))
-        except ValueError:
-            return
-        for child in inner:
-            for start, end in _private_of(text, child, place):
-                yield field.start + start, field.start + end
+
+
+def _inner(content: bytes) -> list[ncu_container.Field]:
+    """Return the fields of a nested message; none where the bytes are text or something else.
+
+    Text can pass for a message by chance, as ``127.0.0.1`` does, and a message for text where
+    its lengths are printable. A message of strings alone is a message; no path is one, for ``/``
+    begins no field.
+    """
+    try:
+        inner = list(ncu_container.fields(content))
+    except ValueError:
+        return []
+    strings = all(field.wire == ncu_container.BYTES for field in inner)
+    return inner if strings or not _is_text(content) else []
 
 
 def _is_text(data: bytes) -> bool:

@@ -19,10 +19,10 @@ from tests.parsers.exports import ATTRIBUTED, BASE, EARLIEST, write_export
 def test_launches_belong_to_the_range_of_their_call(export_path: Path) -> None:
     frame = nsys.parse(export_path)
     found = {
-        row.start_ns + EARLIEST: None
-        if pd.isna(row.variant)
-        else (row.variant, row.repeat, row.launch)
-        for row in frame.itertuples()
+        row["start_ns"] + EARLIEST: None
+        if pd.isna(row["variant"])
+        else (row["variant"], row["repeat"], row["launch"])
+        for row in frame.to_dict("records")
     }
     assert found == ATTRIBUTED
     outside = frame[frame["variant"].isna()]
@@ -113,10 +113,11 @@ def _simulate(steps: list[tuple[int, str]]) -> tuple[pd.DataFrame, pd.DataFrame,
     ranges: list[list[int]] = []
     launches: list[tuple[int, int]] = []
     expected: list[object] = []
-    for time, (thread, step) in enumerate(steps):
+    end = BASE + len(steps)
+    for time, (thread, step) in enumerate(steps, BASE):
         if step == "push":
             stacks[thread].append(len(ranges))
-            ranges.append([thread, time, len(steps)])
+            ranges.append([thread, time, end])
         elif step == "pop" and stacks[thread]:
             ranges[stacks[thread].pop()][2] = time
         elif step == "launch":
