@@ -1,0 +1,242 @@
+"""A pass's folder to frames: ``run.json`` and the files that it lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaError, SchemaErrors
+
+from parsers import ncu, nsys
+from parsers.errors import CaptureError
+from parsers.files import check_present, sha256
+from parsers.ranges import DOMAIN
+from parsers.schemas import SCHEMAS, conform
+
+FORMAT = 1
+RUN_FILE = "run.json"
+_LEADING = "time"
+
+_TABLES = {
+    "check": ("checks",),
+    "build": ("builds",),
+    "time": ("samples", "ceilings"),
+}
+_REPORTS: dict[str, tuple[str, str, Callable[[Path], pd.DataFrame]]] = {
+    "nsys": ("timeline", ".sqlite", nsys.parse),
+    "ncu": ("counters", ".ncu-rep", ncu.parse),
+}
+PASSES = (*_TABLES, *_REPORTS)
+
+_KEYS: dict[str, type] = {
+    "operator": str,
+    "pass": str,
+    "run": dict,
+    "variants": list,
+    "cases": list,
+    "outcomes": list,
+    "files": dict,
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What ``run.json`` says of a pass: rows of the frames of the same names, and the files."""
+
+    folder: Path
+    operator: str
+    pass_name: str
+    run: dict[str, Any]
+    variants: list[dict[str, Any]]
+    cases: list[dict[str, Any]]
+    outcomes: list[dict[str, Any]]
+    files: dict[str, str]
+
+    @property
+    def path(self) -> Path:
+        """The ``run.json`` itself."""
+        return self.folder / RUN_FILE
+
+    @property
+    def remedy(self) -> str:
+        """The way to make this capture anew."""
+        return _remedy(self.operator, self.pass_name)
+
+    def measured(self) -> list[tuple[str, str]]:
+        """Return the (variant, case) pairs whose outcome is ``ok``, in order."""
+        return [(o["variant"], o["case"]) for o in self.outcomes if o.get("status") == "ok"]
+
+
+def _remedy(operator: str, pass_name: str) -> str:
+    return f"measure again with `snakemake reports/{operator} -R {pass_name}`"
+
+
+def read_run(folder: Path | str) -> Run:
+    """Read the ``run.json`` of a pass's folder; the files that it lists are not looked at.
+
+    Raises
+    ------
+    CaptureError
+        When it is missing, empty, not JSON, of another format, or lacks a key.
+    """
+    path = Path(folder) / RUN_FILE
+    # By the layout of captures, the folder is the pass and the folder above it the operator.
+    remedy = _remedy(path.resolve().parent.parent.name, path.resolve().parent.name)
+    check_present(path, remedy)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CaptureError(path, f"is not JSON ({_line(error)})", remedy) from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise CaptureError(path, f"has format {found!r}, not {FORMAT}", remedy)
+    wrong = [key for key, kind in _KEYS.items() if not isinstance(content.get(key), kind)]
+    if wrong:
+        raise CaptureError(path, f"lacks {', '.join(wrong)}", remedy)
+    if content["pass"] not in PASSES:
+        cause = f"has the unknown pass {content['pass']!r}, not one of {', '.join(PASSES)}"
+        raise CaptureError(path, cause, remedy)
+    rows = [content["run"], *content["variants"], *content["cases"], *content["outcomes"]]
+    if not all(isinstance(row, dict) for row in rows):
+        raise CaptureError(path, "has a row that is not an object", remedy)
+    if not all({"variant", "case", "status"} <= row.keys() for row in content["outcomes"]):
+        raise CaptureError(path, "has an outcome without variant, case or status", remedy)
+    values = {key: content[key] for key in _KEYS if key != "pass"}
+    return Run(folder=Path(folder), pass_name=content["pass"], **values)
+
+
+def verify(run: Run) -> None:
+    """Check that every listed file is there and is the one that was recorded, by its SHA-256.
+
+    Raises
+    ------
+    CaptureError
+        When a file is missing, empty, a Git LFS pointer, damaged or otherwise changed. Damage that
+        the file's own parser can name is named.
+    """
+    for name, recorded in run.files.items():
+        pure = PurePosixPath(name)
+        if pure.is_absolute() or ".." in pure.parts:
+            raise CaptureError(run.path, f"lists {name}, which is outside its folder", run.remedy)
+        path = run.folder / name
+        check_present(path, run.remedy)
+        if sha256(path) == recorded:
+            continue
+        for _, suffix, parse in _REPORTS.values():
+            if path.suffix == suffix:
+                parse(path)
+        raise CaptureError(path, "does not match its recorded hash", run.remedy)
+
+
+def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
+    """Read the frames of a pass's folder, each by its schema.
+
+    Returns
+    -------
+    dict
+        ``checks``; ``builds``; ``samples`` and ``ceilings``; ``timeline``; or ``counters``, by the
+        pass. Several reports of one pass are concatenated; starts count within each report.
+
+    Raises
+    ------
+    CaptureError
+        As `read_run` and `verify`, when a table does not fit its schema, and when a profile holds
+        no launches of a variant and case whose outcome is ``ok``.
+    """
+    run = read_run(folder)
+    verify(run)
+    if run.pass_name in _TABLES:
+        return {name: _table(run, name) for name in _TABLES[run.pass_name]}
+    name, suffix, parse = _REPORTS[run.pass_name]
+    reports = [run.folder / file for file in run.files if file.endswith(suffix)]
+    if not reports and run.measured():
+        raise CaptureError(run.path, f"lists no {suffix} file", run.remedy)
+    frames = [parse(report) for report in reports]
+    frame = pd.concat(frames, ignore_index=True) if frames else conform([], SCHEMAS[name])
+    _check_launches(run, frame, reports)
+    return {name: frame}
+
+
+def _table(run: Run, name: str) -> pd.DataFrame:
+    file = f"{name}.csv"
+    path = run.folder / file
+    if file not in run.files:
+        raise CaptureError(run.path, f"lists no {file}", run.remedy)
+    try:
+        # Text until the schema says otherwise; only an empty cell is NA, not a variant named "NA".
+        rows = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
+    except (ValueError, pd.errors.ParserError) as error:
+        raise CaptureError(path, f"is not a table ({_line(error)})", run.remedy) from None
+    return _conform(path, rows, SCHEMAS[name], run.remedy)
+
+
+def _conform(
+    path: Path, rows: pd.DataFrame | list[dict[str, Any]], schema: pa.DataFrameSchema, remedy: str
+) -> pd.DataFrame:
+    try:
+        return conform(rows, schema)
+    except SchemaError as error:
+        misfit = _line(error)
+    except SchemaErrors as error:
+        first = error.failure_cases.iloc[0]
+        dtype = schema.columns[first["column"]].dtype
+        misfit = f"column {first['column']!r} holds {first['failure_case']!r}, no {dtype}"
+    raise CaptureError(path, f"does not fit {schema.name}: {misfit}", remedy)
+
+
+def _line(error: Exception) -> str:
+    """Return the first line of a message, which is the one that names the column or place."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(":;. ")
+
+
+def _check_launches(run: Run, frame: pd.DataFrame, reports: list[Path]) -> None:
+    ours = frame[frame["operator"].isin([run.operator])]
+    seen = set(zip(ours["variant"], ours["case"], strict=True))
+    missing = [f"{run.operator}/{v}/{c}" for v, c in run.measured() if (v, c) not in seen]
+    if not missing:
+        return
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    raise CaptureError(
+        reports[0] if len(reports) == 1 else run.folder,
+        f"no launches in the expected ranges {', '.join(missing[:3])}{more} of NVTX domain "
+        f"{DOMAIN}",
+        run.remedy,
+    )
+
+
+def parse_runs(folders: Iterable[Path | str]) -> dict[str, pd.DataFrame]:
+    """Read the frames ``runs``, ``cases``, ``variants`` and ``outcomes`` of an operator's passes.
+
+    Cases and variants are those of the ``time`` pass, or of the first folder where it is absent.
+
+    Raises
+    ------
+    CaptureError
+        As `read_run`, and when the rows do not fit their schema or the folders are of different
+        operators.
+    ValueError
+        When there are no folders.
+    """
+    runs = [read_run(folder) for folder in folders]
+    if not runs:
+        raise ValueError("no folders")
+    for run in runs:
+        if run.operator != runs[0].operator:
+            cause = f"is of operator {run.operator}, not {runs[0].operator}"
+            raise CaptureError(run.path, cause, "give the folders of one operator")
+    main = next((run for run in runs if run.pass_name == _LEADING), runs[0])
+    parts = {
+        name: [_conform(run.path, rows, SCHEMAS[name], run.remedy) for run, rows in sources]
+        for name, sources in {
+            "runs": [(run, [run.run]) for run in runs],
+            "cases": [(main, main.cases)],
+            "variants": [(main, main.variants)],
+            "outcomes": [(run, run.outcomes) for run in runs],
+        }.items()
+    }
+    return {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}

@@ -1,0 +1,69 @@
+"""What a file is before it is parsed, so that damage gets its true cause, not a parser's guess."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from parsers.errors import CaptureError
+
+LFS_POINTER = b"version https://git-lfs"
+SQLITE_MAGIC = b"SQLite format 3\x00"
+NCU_MAGIC = b"NVR\x00"
+
+
+def check_present(path: Path, remedy: str) -> bytes:
+    """Return the first 64 bytes of a file that is there and has content of its own.
+
+    Raises
+    ------
+    CaptureError
+        When the file is missing, a folder, unreadable, empty or a Git LFS pointer. ``remedy`` is
+        the way out where the file has to be made anew.
+    """
+    if path.is_dir():
+        raise CaptureError(path, "is a folder, not a file", "give the file's own path")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(64)
+    except FileNotFoundError:
+        raise CaptureError(path, "no such file", remedy) from None
+    except OSError as error:
+        cause = f"cannot be read ({error.strerror})"
+        raise CaptureError(path, cause, "check its permissions") from None
+    if not head:
+        raise CaptureError(path, "the file is empty", remedy)
+    if head.startswith(LFS_POINTER):
+        raise CaptureError(path, "is a Git LFS pointer, not the file itself", "run `git lfs pull`")
+    return head
+
+
+def check_format(path: Path, magic: bytes, wanted: str, remedy: str) -> None:
+    """Check that a file begins with the magic bytes of its format.
+
+    Raises
+    ------
+    CaptureError
+        As `check_present`, and when the file is of another format, which is then named.
+    """
+    head = check_present(path, remedy)
+    if not head.startswith(magic):
+        raise CaptureError(path, f"is not {wanted} but {describe(head)}", remedy)
+
+
+def describe(head: bytes) -> str:
+    """Say in a few words what a file looks like by its first bytes."""
+    if head.startswith(SQLITE_MAGIC):
+        return "a SQLite database"
+    if head.startswith(NCU_MAGIC):
+        return "an Nsight Compute report"
+    text = head.decode("utf-8", errors="replace")
+    if all(char.isprintable() or char in "\r\n\t\ufeff" for char in text):
+        return f"text that begins {text.strip()[:24]!r}"
+    return f"data that begins with the bytes {head[:8].hex(' ')}"
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

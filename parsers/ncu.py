@@ -1,0 +1,213 @@
+"""Nsight Compute reports (``.ncu-rep``) to the counters frame, through NVIDIA's ``ncu_report``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ncu_report
+import pandas as pd
+
+from parsers import ncu_container as container
+from parsers.errors import CaptureError
+from parsers.files import NCU_MAGIC, check_format
+from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Metric
+from parsers.ranges import DOMAIN, split_range
+from parsers.schemas import COUNTERS, conform
+
+REMEDY = "measure it again with `snakemake reports/OPERATOR -R ncu`"
+_WRITER = "Nsight Compute Target"
+
+_PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_LONG_SECONDS = {"nsecond": 1, "usecond": 10**3, "msecond": 10**6, "second": 10**9}
+
+
+def _prefixed(*names: str) -> dict[str, int]:
+    return {f"{p}{name}": factor for p, factor in _PREFIXES.items() for name in names}
+
+
+FACTORS: dict[str, dict[str, int]] = {
+    "ns": _SECONDS | _LONG_SECONDS,
+    "Hz": {
+        **_prefixed("hz", "Hz", "cycle/s", "cycle/second"),
+        "cycle/us": 10**6,
+        "cycle/usecond": 10**6,
+        "cycle/ns": 10**9,
+        "cycle/nsecond": 10**9,
+    },
+    "B": _prefixed("byte", "byte/block"),
+    "B/s": _prefixed("byte/s", "byte/second"),
+    "B/cycle": _prefixed("byte/cycle"),
+    "B/sector": {"byte/sector": 1},
+    "%": {"%": 1},
+}
+"""Our unit, then Nsight's word for it: what to multiply by. Nsight's prefixes are decimal."""
+
+
+def parse(path: Path | str) -> pd.DataFrame:
+    """Read every launch of a report, in the order in which they were profiled.
+
+    Parameters
+    ----------
+    path
+        An ``.ncu-rep`` file.
+
+    Returns
+    -------
+    DataFrame
+        Schema `parsers.schemas.COUNTERS`, a row a launch, in base units. ``operator``, ``variant``
+        and ``case`` come from the innermost NVTX push/pop range ``operator/variant/case`` of the
+        domain ``roofsnake`` that was open on the launching thread; outside of one they are NA, and
+        so is ``launch``. A metric that was not collected is NA.
+
+    Raises
+    ------
+    CaptureError
+        When the file is missing, empty, a Git LFS pointer, of another format or truncated, when it
+        holds no launch, or when a metric has a unit that cannot be converted.
+    """
+    path = Path(path)
+    check_format(path, NCU_MAGIC, "an Nsight Compute report", REMEDY)
+    version = _check_whole(path)
+    context = ncu_report.load_report(str(path))
+    if context.num_ranges() == 0:
+        raise CaptureError(path, "the report is truncated or damaged: nothing in it loads", REMEDY)
+    rows = _rows(path, _actions(context))
+    if not rows:
+        raise CaptureError(path, "the report holds no launches", REMEDY)
+    return conform([row | {"nsight_compute": version} for row in rows], COUNTERS)
+
+
+def _check_whole(path: Path) -> str | None:
+    """Check that no block is cut off, and return the version that wrote the report."""
+    try:
+        with path.open("rb") as stream:
+            found = container.blocks(stream)
+        versions = [
+            words[1].split(" ")[0]
+            for block in found
+            for session in container.bytes_of(block.header, container.SESSION)
+            for words in _named_versions(session)
+            if words[0] == _WRITER
+        ]
+    except ValueError as error:
+        raise CaptureError(path, f"the report is truncated: {error}", REMEDY) from None
+    return versions[0] if versions else None
+
+
+def _named_versions(session: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the (name, version) pairs of a session, which are its field 8."""
+    for pair in container.bytes_of(session, 8):
+        name, value = container.bytes_of(pair, 1), container.bytes_of(pair, 2)
+        if name and value:
+            yield name[0].decode("utf-8", "replace"), value[0].decode("utf-8", "replace")
+
+
+def _rows(path: Path, actions: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return a row a launch, numbered within its key."""
+    rows = []
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for action in actions:
+        row = _row(path, action)
+        key = _key(action)
+        if key is not None:
+            row |= dict(zip(("operator", "variant", "case"), key, strict=True))
+            row["launch"] = seen[key]
+            seen[key] += 1
+        rows.append(row)
+    return rows
+
+
+def _actions(context: Any) -> Iterator[Any]:
+    for index in range(context.num_ranges()):
+        group = context.range_by_idx(index)
+        for position in range(group.num_actions()):
+            yield group.action_by_idx(position)
+
+
+def _key(action: Any) -> tuple[str, str, str] | None:
+    """Return the key of the innermost range of ours; ``ncu_report`` lists the outermost first."""
+    state = action.nvtx_state()
+    if state is None:
+        return None
+    keys = [
+        key
+        for identifier in state.domains()
+        if (domain := state.domain_by_id(identifier)).name() == DOMAIN
+        for name in domain.push_pop_ranges()
+        if (key := split_range(name)) is not None
+    ]
+    return keys[-1] if keys else None
+
+
+def _row(path: Path, action: Any) -> dict[str, Any]:
+    name = action.name(action.NameBase_FUNCTION)
+    collected = set(action.metric_names())
+    if name is None or not collected:
+        raise CaptureError(
+            path, "the report is truncated: a launch has neither name nor metrics", REMEDY
+        )
+    row: dict[str, Any] = {
+        "kernel": name,
+        "kernel_demangled": action.name(action.NameBase_DEMANGLED) or name,
+        "compute_capability": _compute_capability(action),
+    }
+    for metric in METRICS:
+        found = next((name for name in metric.names if name in collected), None)
+        if found is not None:
+            row[metric.column] = _value(path, metric, action.metric_by_name(found))
+    row["occupancy_limiter"] = _limiter(row)
+    return row
+
+
+def _value(path: Path, metric: Metric, found: Any) -> int | float | None:
+    """Return a metric in its base unit; what is not a finite number was not collected."""
+    value = found.value()
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    value = value * _factor(path, metric, found.unit() or "")
+    # Counts are summed over units of the chip in floating point, which can leave a tiny fraction.
+    return round(value) if metric.integer else float(value)
+
+
+def _factor(path: Path, metric: Metric, unit: str) -> int:
+    if metric.unit in FACTORS:
+        factor = FACTORS[metric.unit].get(unit)
+    else:
+        # A plain count: Nsight's word for what is counted varies, but a prefix would scale it.
+        factor = None if re.match(r"[KMGT][a-z]", unit) else 1
+    if factor is None:
+        raise CaptureError(
+            path,
+            f"metric {metric.names[0]} has the unit {unit!r}, which does not convert to "
+            f"{metric.unit!r}",
+            "add the unit to FACTORS in parsers/ncu.py",
+        )
+    return factor
+
+
+def _compute_capability(action: Any) -> str | None:
+    parts = [
+        action.metric_by_name(f"device__attribute_compute_capability_{part}")
+        for part in ("major", "minor")
+    ]
+    if any(part is None for part in parts):
+        return None
+    return ".".join(str(int(part.value())) for part in parts)
+
+
+def _limiter(row: dict[str, Any]) -> str | None:
+    """Name the resources that allow the fewest blocks an SM, ties joined by `` + ``."""
+    limits = {
+        word: row[column]
+        for column, word in OCCUPANCY_LIMITS.items()
+        if row.get(column) is not None
+    }
+    if not limits:
+        return None
+    return " + ".join(word for word, blocks in limits.items() if blocks == min(limits.values()))

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Rollup, requested
+from parsers.schemas import COUNTERS, SCHEMAS
+
+COLUMNS = [metric.column for metric in METRICS]
+
+
+def test_columns_and_names_are_unique() -> None:
+    assert len(COLUMNS) == len(set(COLUMNS))
+    names = [name for metric in METRICS for name in metric.names]
+    assert len(names) == len(set(names))
+    assert list(requested()) == names
+
+
+def test_weights_are_summed_columns() -> None:
+    summed = {metric.column for metric in METRICS if metric.rollup is Rollup.SUM}
+    assert {metric.weight for metric in METRICS if metric.rollup is Rollup.MEAN} <= summed
+
+
+def test_limits_are_columns() -> None:
+    assert set(OCCUPANCY_LIMITS) <= set(COLUMNS)
+
+
+def test_every_metric_is_in_the_schema_once() -> None:
+    assert [column for column in COUNTERS.columns if column in set(COLUMNS)] == COLUMNS
+    assert all(COUNTERS.columns[m.column].metadata["unit"] == m.unit for m in METRICS)
+
+
+def test_every_column_says_what_it_is() -> None:
+    for schema in SCHEMAS.values():
+        assert all(column.description for column in schema.columns.values())

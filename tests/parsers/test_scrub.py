@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from parsers import ncu, nsys
+from parsers.errors import CaptureError
+from parsers.scrub import find_leaks, scrub_ncu, scrub_sqlite
+from tests.parsers.exports import write_export
+
+PLANTED = [
+    "alice",
+    "secret-host",
+    "process-host",
+    "198.51.100.7",
+    "fd00::99",
+    "/home/alice",
+    "/usr/bin/python3",
+]
+
+
+def _field(number: int, value: bytes) -> bytes:
+    assert len(value) < 128
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def _plant(report: bytes) -> bytes:
+    """Append a block as Nsight Compute writes it, about a host and a process, to a report."""
+    address = _field(7, _field(1, b"198.51.100.7") + b"\x10\x01")
+    address += _field(7, _field(1, b"fd00::99") + b"\x10\x02")
+    system = _field(1, b"Linux") + _field(5, b"secret-host") + address
+    command = _field(11, b"/opt/nvidia/ncu --metrics a.sum -o=/home/alice/o python3 -m kernels")
+    process = b"\x08\x07" + _field(2, b"process-host") + _field(3, b"/usr/bin/python3.12")
+    session = _field(3, _field(4, system)) + _field(3, command)
+    header = b"\x08\x00\x10\x00" + session + _field(4, b"") + b"\x28\x00" + _field(6, process)
+    return report + struct.pack("<I", len(header)) + header
+
+
+@pytest.fixture
+def planted(ncu_report_path: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "planted.ncu-rep"
+    path.write_bytes(_plant(ncu_report_path.read_bytes()))
+    return path
+
+
+def test_planted_secrets_leave_a_report(planted: Path, tmp_path: Path) -> None:
+    before = planted.read_bytes()
+    assert all(secret.encode() in before for secret in PLANTED)
+    target = tmp_path / "clean.ncu-rep"
+    scrub_ncu(planted, target)
+    after = target.read_bytes()
+    assert [secret for secret in PLANTED if secret.encode() in after] == []
+    assert len(after) == len(before)
+    assert b" --metrics a.sum -o=" in after
+    assert find_leaks(target, ["alice", "secret-host"]) == []
+    pd.testing.assert_frame_equal(ncu.parse(target), ncu.parse(planted))
+
+
+def test_a_given_secret_leaves_a_report(planted: Path, tmp_path: Path) -> None:
+    target = tmp_path / "clean.ncu-rep"
+    scrub_ncu(planted, target, ["kernels", "etric"])
+    assert b" --metrics a.sum " in target.read_bytes()
+    assert b" python3 -m xxxxxxx" in target.read_bytes()
+
+
+def test_a_secret_in_a_kernel_name_is_refused(planted: Path, tmp_path: Path) -> None:
+    name = ncu.parse(planted)["kernel"].iloc[0]
+    target = tmp_path / "clean.ncu-rep"
+    with pytest.raises(CaptureError, match="changes what it says of the launches"):
+        scrub_ncu(planted, target, [name])
+    assert list(tmp_path.iterdir()) == [planted]
+
+
+@pytest.mark.parametrize("name", ["h200/gelu_4096.ncu-rep", "field/ncu-2020.3-cc86.ncu-rep"])
+def test_real_reports(shared: Callable[[str], Path], tmp_path: Path, name: str) -> None:
+    target = tmp_path / "clean.ncu-rep"
+    assert find_leaks(shared(name)) != []
+    scrub_ncu(shared(name), target)
+    assert find_leaks(target) == []
+
+
+def test_an_export_keeps_what_describes_kernels(tmp_path: Path) -> None:
+    source, target = write_export(tmp_path / "a.sqlite"), tmp_path / "clean.sqlite"
+    assert find_leaks(source, ["hunter2-hunter2"]) != []
+    scrub_sqlite(source, target)
+    pd.testing.assert_frame_equal(nsys.parse(target), nsys.parse(source))
+    content = target.read_bytes()
+    for secret in (b"hunter2", b"alice", b"/home", b"0000:00:06.0"):
+        assert secret in source.read_bytes()
+        assert secret not in content
+    assert find_leaks(target, ["alice", "hunter2-hunter2"]) == []
+    with closing(sqlite3.connect(target)) as database:
+        (calls,) = database.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
+        strings = {identifier for (identifier,) in database.execute("SELECT id FROM StringIds")}
+        gpu = database.execute("SELECT name, uuid FROM TARGET_INFO_GPU").fetchall()
+        meta = database.execute("SELECT name FROM META_DATA_EXPORT").fetchall()
+    assert calls == 11
+    assert strings == {1, 2, 3, 4, 5}
+    assert gpu == [("NVIDIA H200", None)]
+    assert meta == [("EXPORT_SCHEMA_VERSION",)]
+
+
+@pytest.mark.parametrize("name", ["h200/gelu.sqlite", "field/nsys-2026.2-two-gpus.sqlite"])
+def test_real_exports(shared: Callable[[str], Path], tmp_path: Path, name: str) -> None:
+    target = tmp_path / "clean.sqlite"
+    scrub_sqlite(shared(name), target)
+    pd.testing.assert_frame_equal(nsys.parse(target), nsys.parse(shared(name)))
+    assert find_leaks(target) == []
+    assert target.stat().st_size < shared(name).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("content", "leaks"),
+    [
+        (b'.file 1 "/home/alice/gelu.py"', 1),
+        (b"\x14/root/x\x00\x01/tmp/a b", 2),
+        (b"\x00\x120/srv/somewhere/main", 1),
+        (b"LIBRARIES=lib:/home/alice/lib", 1),
+        (b"captures/data/gelu/time, results/build/gelu", 0),
+        (b"run on 10.1.2.3\x00", 1),
+        (b"fe80::fc:ff:fe00:1%eth0", 1),
+        (b"user is bo", 1),
+        (b"long-secret inside", 1),
+        (b"void at::native::binary_internal/fd::a<(int)4>", 0),
+        (b"L1/TEX hit rate, FLOP/byte, regex:kp@.*/", 0),
+        (b"2025.3.1.0 (build 36398880) 127.0.0.1", 0),
+        (b"elbow, boost", 0),
+        (b"// Generated by NVIDIA NVVM Compiler\n//\n.version 8.7", 0),
+    ],
+)
+def test_find_leaks(tmp_path: Path, content: bytes, leaks: int) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert len(find_leaks(path, ["bo", "long-secret"])) == leaks
