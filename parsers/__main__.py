@@ -1,4 +1,4 @@
-"""``python -m parsers``: write the frames of captures as Parquet files."""
+"""``python -m parsers``: write the frames of captures as Parquet files, or keep captures."""
 
 from __future__ import annotations
 
@@ -8,35 +8,51 @@ from pathlib import Path
 
 import pandas as pd
 
-from parsers.captures import parse_pass, parse_runs
+from parsers.captures import PASSES, parse_pass, parse_runs
 from parsers.errors import CaptureError
+from parsers.record import record
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 when the frames are written, 2 with one line of error when not."""
+    """Run the command; 0 when all is written, 2 with one line of error when not."""
     options = _options().parse_args(arguments)
     try:
-        if options.command == "frames":
-            frames = parse_pass(options.folder)
-        else:
-            frames = parse_runs(options.folders)
-        for name, frame in frames.items():
-            _write(frame, options.out / f"{name}.parquet")
+        options.run(options)
     except (CaptureError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
+def _frames(options: argparse.Namespace) -> None:
+    for name, frame in parse_pass(options.folder).items():
+        _write(frame, options.out / f"{name}.parquet")
+
+
+def _runs(options: argparse.Namespace) -> None:
+    for name, frame in parse_runs(options.folders).items():
+        _write(frame, options.out / f"{name}.parquet")
+
+
+def _record(options: argparse.Namespace) -> None:
+    for folder in record(options.folder, options.out, options.operators, options.passes):
+        print(f"recorded {folder}")
+
+
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m parsers", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(required=True)
     frames = commands.add_parser("frames", help="the frames of one pass")
     frames.add_argument("folder", type=Path, metavar="PASS_FOLDER")
     runs = commands.add_parser("runs", help="runs, cases, variants and outcomes of all passes")
     runs.add_argument("folders", type=Path, nargs="+", metavar="PASS_FOLDER")
-    for command in (frames, runs):
+    keep = commands.add_parser("record", help="scrubbed copies of captures, for replay elsewhere")
+    keep.add_argument("folder", type=Path, metavar="CAPTURES_FOLDER")
+    keep.add_argument("--operators", nargs="+", required=True)
+    keep.add_argument("--passes", nargs="+", default=list(PASSES))
+    for command, run in ((frames, _frames), (runs, _runs), (keep, _record)):
         command.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+        command.set_defaults(run=run)
     return parser
 
 

@@ -101,9 +101,10 @@ def scrub_ncu(source: Path | str, target: Path | str, secrets: Iterable[str] = (
     """Write a copy of an Nsight Compute report without host, addresses, paths and secrets.
 
     They are overwritten by ``x`` at equal length, so every length in the report stays true. Only
-    the headers about session and process are searched for paths; secrets are overwritten
-    wherever they are. Launches are not searched for paths: a report made with ``--import-source``
-    or ``--import-sass`` may hold more, which `find_leaks` shows.
+    the headers about session and process are searched for paths, and a text with a path in it,
+    such as the command line, is overwritten whole; secrets are overwritten wherever they are.
+    Launches are not searched for paths: a report made with ``--import-source`` or
+    ``--import-sass`` may hold more, which `find_leaks` shows.
 
     Raises
     ------
@@ -149,9 +150,8 @@ def _private_of(
     for child in inner:
         for start, end in _private_of(content, child, place):
             yield field.start + start, field.start + end
-    if not inner:
-        for match in _ANY_PATH.finditer(content):
-            yield field.start + match.start(), field.start + match.end()
+    if not inner and _ANY_PATH.search(content):
+        yield field.start, field.end  # the whole text: a path, or the command line that holds it
 
 
 def _inner(content: bytes) -> list[ncu_container.Field]:

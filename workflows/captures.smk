@@ -12,8 +12,10 @@ rule record:
         "envs/replay.yaml"
     params:
         measured=CAPTURES,
+        operators=OPERATORS,
         recorded=f"captures/{GPU}",
     message:
         "record: scrubbed copies in {params.recorded}"
     shell:
-        "python -m parsers record {params.measured} --out {params.recorded} 2> {log}"
+        "python -m parsers record {params.measured} --out {params.recorded}"
+        " --operators {params.operators} 2> {log}"

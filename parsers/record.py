@@ -1,0 +1,82 @@
+"""Keep measured captures for replay elsewhere: scrubbed copies whose hashes are true again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from parsers.captures import RUN_FILE, Run, parse_pass, read_run
+from parsers.errors import CaptureError
+from parsers.files import sha256
+from parsers.scrub import find_leaks, local_secrets, scrub_ncu, scrub_sqlite
+
+
+def record(
+    measured: Path, recorded: Path, operators: Iterable[str], passes: Iterable[str]
+) -> list[Path]:
+    """Copy the captures of some operators, scrubbed, and return the folders written.
+
+    An operator's recorded folder is replaced only when all its passes are scrubbed, parse and
+    show no leak; until then the earlier one stays.
+
+    Parameters
+    ----------
+    measured, recorded
+        Folders that hold ``<operator>/<pass>/``.
+
+    Raises
+    ------
+    CaptureError
+        When a capture cannot be read, or its scrubbed copy still gives something away.
+    """
+    secrets = local_secrets()
+    written = []
+    recorded.mkdir(parents=True, exist_ok=True)
+    for operator in operators:
+        with tempfile.TemporaryDirectory(dir=recorded, prefix=".partial-") as scratch:
+            whole = Path(scratch) / operator
+            whole.mkdir()
+            for name in passes:
+                _record_pass(measured / operator / name, whole / name, secrets)
+            target = recorded / operator
+            if target.exists():
+                shutil.rmtree(target)
+            whole.rename(target)
+            written.append(target)
+    return written
+
+
+def _record_pass(source: Path, target: Path, secrets: list[str]) -> None:
+    run = read_run(source)
+    target.mkdir()
+    for name in run.files:
+        _scrub(source / name, target / name, secrets)
+    _write_run(run, target)
+    parse_pass(target)
+    for path in sorted(target.iterdir()):
+        if leaks := find_leaks(path, secrets):
+            raise CaptureError(
+                source / path.name,
+                f"still gives something away when scrubbed: {leaks[0]}",
+                "do not share it; measure again without what put this into the report",
+            )
+
+
+def _scrub(source: Path, target: Path, secrets: list[str]) -> None:
+    if source.suffix == ".ncu-rep":
+        scrub_ncu(source, target, secrets)
+    elif source.suffix == ".sqlite":
+        scrub_sqlite(source, target)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _write_run(run: Run, target: Path) -> None:
+    """Write ``run.json`` as it was, with the hashes of the scrubbed files."""
+    content = json.loads(run.path.read_text(encoding="utf-8"))
+    content["files"] = {name: sha256(target / name) for name in run.files}
+    text = json.dumps(content, indent=1) + "\n"
+    (target / RUN_FILE).write_text(text, encoding="utf-8")
