@@ -104,7 +104,7 @@ def escape(text: object) -> str:
     Names of kernels and messages of compilers are data: they may hold pipes, HTML or backticks.
     """
     line = " ".join(str(text).split())
-    line = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", line)
+    line = re.sub(r"([\\`*\[\]|~$]|(?<!\w)_|_(?!\w))", r"\\\1", line)
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,8 @@ def load(folder: Path) -> Frames:
     Raises
     ------
     FramesError
-        When the folder or a file is missing, is not Parquet, breaks its schema, or when the files
-        speak of several operators.
+        When the folder or a file is missing, is not Parquet or breaks its schema, or when the files
+        speak of several operators or of one whose name cannot name a file.
     """
     if not folder.is_dir():
         raise FramesError(folder, "no such folder", "run the parsing rules first")
@@ -69,7 +70,10 @@ def load(folder: Path) -> Frames:
     if len(operators) > 1:
         named = ", ".join(sorted(operators))
         raise FramesError(folder, f"frames of several operators ({named})", "parse them again")
-    return Frames(operator=next(iter(operators), folder.name), **frames)
+    operator = next(iter(operators), folder.name)
+    if not re.fullmatch(r"\w[\w.-]*", operator):
+        raise FramesError(folder, f"operator {operator!r} cannot name a file", "rename it")
+    return Frames(operator=operator, **frames)
 
 
 def _read(path: Path, name: str) -> pd.DataFrame:

@@ -36,7 +36,8 @@ class Table:
     @property
     def empty(self) -> bool:
         """Whether no row has a value beside its name."""
-        return all(value == MISSING for row in self.rows for value in row[self.left :])
+        values = [value for row in self.rows for value in row[self.left :] or row]
+        return all(value == MISSING for value in values)
 
     @property
     def rule(self) -> str:
@@ -67,6 +68,13 @@ def _numbers(
     return f"{header}, {shown}" if shown else header, texts
 
 
+def _alike(rows: list[Row], unit: str, columns: dict[str, str], factor: float = 1) -> list[Column]:
+    """Format several keys in one unit, so that their columns compare at a glance."""
+    raw = {h: [None if r[k] is None else r[k] * factor for r in rows] for h, k in columns.items()}
+    chosen = scale([value for values in raw.values() for value in values], unit)
+    return [(f"{h}, {chosen.unit}", [chosen.text(v) for v in vs]) for h, vs in raw.items()]
+
+
 def _counts(header: str, rows: list[Row], key: str) -> Column:
     return header, [count(row[key]) for row in rows]
 
@@ -89,13 +97,13 @@ def _within(
 
 
 def time_table(rows: list[Row]) -> Table:
-    """Times of the variants of one case, all of the time pass."""
+    """Tabulate the times of one case, all of the time pass."""
     return _table(
         [
             _names(rows),
             _within("Time", rows, ("median_ns", "median_low_ns", "median_high_ns"), "s", 1e-9),
             _numbers("Spread", rows, "spread", "%", 2, 100),
-            _within("Speed-up", rows, ("speedup", "speedup_low", "speedup_high"), TIMES),
+            _speedups(rows),
             _numbers("Useful", rows, "useful_bytes_per_s", "B/s"),
             _numbers("Of copy", rows, "copy_share", "%", 3, 100),
             _counts("Samples", rows, "samples"),
@@ -104,15 +112,27 @@ def time_table(rows: list[Row]) -> Table:
     )
 
 
+def _speedups(rows: list[Row]) -> Column:
+    header, values = _within("Speed-up", rows, ("speedup", "speedup_low", "speedup_high"), TIMES)
+    marked = ["baseline" if r["baseline"] else text for r, text in zip(rows, values, strict=True)]
+    return header, marked
+
+
 def memory_table(rows: list[Row]) -> Table:
-    """Launches and bytes of the variants of one case, all of the ncu pass."""
+    """Tabulate launches and bytes of one case, all of the ncu pass."""
     return _table(
         [
             _names(rows),
             _counts("Launches", rows, "launches"),
-            _numbers("DRAM read", rows, "dram_read_bytes", "B"),
-            _numbers("DRAM written", rows, "dram_write_bytes", "B"),
-            _numbers("Fewest", rows, "min_bytes", "B"),
+            *_alike(
+                rows,
+                "B",
+                {
+                    "DRAM read": "dram_read_bytes",
+                    "DRAM written": "dram_write_bytes",
+                    "Fewest": "min_bytes",
+                },
+            ),
             _numbers("Moved over fewest", rows, "amplification", TIMES),
             _numbers("Sectors a load", rows, "load_sectors_per_request"),
             _numbers("Sectors a store", rows, "store_sectors_per_request"),
@@ -123,7 +143,7 @@ def memory_table(rows: list[Row]) -> Table:
 
 
 def occupancy_table(rows: list[Row]) -> Table:
-    """Occupancy, registers and throughputs; the ncu pass, and the build for the spills in it."""
+    """Tabulate occupancy, registers and throughputs: the ncu pass, for spills also the build."""
     return _table(
         [
             _names(rows),
@@ -141,7 +161,7 @@ def occupancy_table(rows: list[Row]) -> Table:
 
 
 def launches_table(rows: list[Row]) -> Table:
-    """One row a launch, of the ncu pass but for ``nsys``; cut after ``SHOWN_LAUNCHES`` rows."""
+    """Tabulate launches, of the ncu pass but for ``nsys``; cut after ``SHOWN_LAUNCHES`` rows."""
     shown = rows[:SHOWN_LAUNCHES]
     note = "" if len(rows) == len(shown) else f"{len(rows) - len(shown)} more launches follow."
     passes = sorted({row["share_pass"] for row in shown if row["share_pass"] is not None})
@@ -150,11 +170,11 @@ def launches_table(rows: list[Row]) -> Table:
             _names(shown),
             ("#", [MISSING if row["launch"] is None else str(row["launch"]) for row in shown]),
             _names(shown, "name", "Kernel"),
-            _numbers("nsys", shown, "nsys_ns", "s", 3, 1e-9),
-            _numbers("ncu", shown, "ncu_ns", "s", 3, 1e-9),
+            *_alike(shown, "s", {"nsys": "nsys_ns", "ncu": "ncu_ns"}, 1e-9),
             _numbers(f"Share by {' or '.join(passes) or 'nsys'}", shown, "share", "%", 3, 100),
-            _numbers("DRAM read", shown, "dram_read_bytes", "B"),
-            _numbers("DRAM written", shown, "dram_write_bytes", "B"),
+            *_alike(
+                shown, "B", {"DRAM read": "dram_read_bytes", "DRAM written": "dram_write_bytes"}
+            ),
             _counts("Registers", shown, "registers_per_thread"),
             (f"Grid {TIMES} block", [_shape(row) for row in shown]),
             _numbers("Waves", shown, "waves"),
@@ -182,7 +202,7 @@ def _shape(row: Row) -> str:
 
 
 def checks_table(rows: list[Row]) -> Table:
-    """What the check pass found of each variant and case."""
+    """Tabulate what the check pass found of each variant and case."""
     return _table(
         [
             _names(rows, "case", "Case"),
@@ -211,7 +231,7 @@ def _tolerance(value: float | None) -> str:
 
 
 def builds_table(rows: list[Row]) -> Table:
-    """What the recorded toolchain made of each Triton kernel, case and architecture."""
+    """Tabulate what the recorded toolchain made of each Triton kernel and architecture."""
     return _table(
         [
             _names(rows, "case", "Case"),
@@ -255,7 +275,7 @@ def _plain(value: Any) -> str:
 
 
 def passes_table(rows: list[Row]) -> Table:
-    """When, where from and how each pass ran."""
+    """Tabulate when, from which commit and how each pass ran."""
     return _table(
         [
             _names(rows, "pass", "Pass"),
@@ -294,7 +314,7 @@ _MACHINE = (
 
 
 def machine_table(rows: list[Row], source: str) -> Table:
-    """Where and with what the passes ran; where they differ, every value is listed."""
+    """Tabulate where and with what the passes ran; where they differ, every value is listed."""
     listed = [("Source", source)]
     for label, key, unit in _MACHINE:
         values = dict.fromkeys(row[key] for row in rows if row[key] is not None)

@@ -87,13 +87,13 @@ def _headline(ranked: list[Row], level: list[Row], base: Row | None) -> str:
         alone = f"**{code(best['variant'])} alone is ranked**: {_time(best)} (time pass)"
         return f"{alone}; there is nothing to compare it with."
     names = listing(code(r["variant"]) for r in level)
-    alike = "not distinguishable" if all(map(_blurred, level)) else "level"
+    alike = "not distinguishable from" if all(map(_blurred, level)) else "level with"
     if len(level) == len(ranked):
-        return f"**{names} are {alike}**: {_range(level)} (time pass)."
+        return f"**{names} are {alike} each other**: {_range(level)} (time pass)."
     if len(level) == 1:
         lead = f"**{names} is fastest**: {_time(best)}"
     else:
-        lead = f"**{names} are fastest and {alike}**: {_range(level)}"
+        lead = f"**{names} are fastest**, {alike} each other: {_range(level)}"
     return f"{lead}{_speedup(ranked, level, base)} (time pass)."
 
 

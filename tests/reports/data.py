@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from parsers.schemas import SCHEMAS, conform
 from reports.frames import Frames
@@ -95,7 +93,12 @@ def sample_rows(medians: dict[str, float] = MEDIANS, rounds: int = 100) -> Rows:
 
 
 def check_rows() -> Rows:
-    numbers = {"seed": 1, "elements": ELEMENTS, "wrong_elements": 0, "max_abs_error": 4.8e-7}
+    numbers: dict[str, Any] = {
+        "seed": 1,
+        "elements": ELEMENTS,
+        "wrong_elements": 0,
+        "max_abs_error": 4.8e-7,
+    }
     numbers |= {"relative_error": 3.1e-8, "tolerance_share": 0.21, "rtol": 1e-5, "atol": 1e-6}
     return [key(variant) | {"status": "ok"} | numbers for variant in VARIANTS]
 
@@ -143,7 +146,12 @@ def build_rows() -> Rows:
 
 
 def all_rows() -> dict[str, Rows]:
-    cases = {"operator": "gelu", "case": CASE, "shape": "8192x8192", "dtype": "float32"}
+    cases: dict[str, Any] = {
+        "operator": "gelu",
+        "case": CASE,
+        "shape": "8192x8192",
+        "dtype": "float32",
+    }
     cases |= {"elements": ELEMENTS, "min_read_bytes": SIZE, "min_write_bytes": SIZE}
     return {
         "samples": sample_rows(),
@@ -169,7 +177,3 @@ def make(**changes: Rows) -> Frames:
     """Make frames that follow their schemas, with the rows of some of them replaced."""
     frames = {name: conform(rows, SCHEMAS[name]) for name, rows in (all_rows() | changes).items()}
     return Frames(operator="gelu", **frames)
-
-
-def with_frame(frames: Frames, **changes: pd.DataFrame) -> Frames:
-    return replace(frames, **changes)
