@@ -113,7 +113,7 @@ def _draw_times(axis: Axes, rows: list[Row]) -> None:
     )
     labels = []
     for row, width in zip(rows, widths, strict=True):
-        gain = "" if row["speedup"] is None or row["baseline"] else f"  {times(row['speedup'])}"
+        gain = "" if row["speedup"] is None or row["baseline"] else f" · {times(row['speedup'])}"
         labels.append(f"{digits(width, 4)} {unit.unit}{gain}")
     ends = [row["median_high_ns"] or row["median_ns"] for row in rows]
     _labels(axis, [end * 1e-9 / unit.factor for end in ends], labels)
@@ -149,7 +149,7 @@ def _draw_bytes(axis: Axes, rows: list[Row]) -> None:
     totals = [row["dram_bytes"] / unit.factor for row in rows]
     labels = [
         f"{digits(total)} {unit.unit}"
-        + ("" if row["amplification"] is None else f"  {digits(row['amplification'])}{TIMES}")
+        + ("" if row["amplification"] is None else f" · {digits(row['amplification'])}{TIMES}")
         for row, total in zip(rows, totals, strict=True)
     ]
     line = None if least is None else least / unit.factor

@@ -91,9 +91,10 @@ def ratio(above: pd.DataFrame, below: pd.DataFrame) -> Estimate | None:
     -------
     Estimate or None
         median(above) / median(below) over the rounds that both have. Without common rounds, over
-        all samples and without an interval. None where one of them has no samples.
+        all samples and without an interval. None where one of them has no samples, or where
+        ``below`` took no time that a timer could tell from none.
     """
-    if above.empty or below.empty:
+    if above.empty or below.empty or values(below["duration_ns"]).min() <= 0:
         return None
     pairs = above.dropna(subset=["round"]).merge(below.dropna(subset=["round"]), on="round")
     if len(pairs) >= FEWEST_SAMPLES:
@@ -132,5 +133,6 @@ def copy_bandwidth(ceilings: pd.DataFrame) -> float | None:
     if copies.empty:
         return None
     medians = copies.groupby("moved_bytes")["duration_ns"].median()
+    medians = medians[medians > 0]
     rates = medians.index.to_numpy(dtype=np.float64) / values(medians) * 1e9
-    return float(rates.max())
+    return float(rates.max()) if rates.size else None

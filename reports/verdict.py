@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reports import explain
-from reports.format import bracket, code, digits, duration, listing, percent, times
+from reports.format import bracket, code, column, digits, duration, listing, percent, times
 from reports.frames import Row
 from reports.timing import FEWEST_SAMPLES, WIDE_SPREAD, Estimate, distinguishable
+
+_NO_BASELINE = "; no speed-up is given, for the baseline is not ranked"
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ def _headline(ranked: list[Row], level: list[Row], base: Row | None) -> str:
     names = listing(code(r["variant"]) for r in level)
     alike = "not distinguishable from" if all(map(_blurred, level)) else "level with"
     if len(level) == len(ranked):
-        return f"**{names} are {alike} each other**: {_range(level)} (time pass)."
+        lost = _NO_BASELINE if base is None else ""
+        return f"**{names} are {alike} each other**: {_range(level)}{lost} (time pass)."
     if len(level) == 1:
         lead = f"**{names} is fastest**: {_time(best)}"
     else:
@@ -98,18 +102,22 @@ def _headline(ranked: list[Row], level: list[Row], base: Row | None) -> str:
 
 
 def _time(row: Row) -> str:
-    low, high = duration(row["median_low_ns"], 4), duration(row["median_high_ns"], 4)
-    return duration(row["median_ns"], 4) + bracket(low, high)
+    unit, (middle, low, high) = _seconds(row[f"median{part}_ns"] for part in ("", "_low", "_high"))
+    return f"{middle} {unit}{bracket(low, high)}"
 
 
 def _range(rows: list[Row]) -> str:
-    low, high = duration(rows[0]["median_ns"], 4), duration(rows[-1]["median_ns"], 4)
-    return low if low == high else f"{low} to {high}"
+    unit, (low, high) = _seconds((rows[0]["median_ns"], rows[-1]["median_ns"]))
+    return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
+
+
+def _seconds(nanoseconds: Iterable[float | None]) -> tuple[str, list[str]]:
+    return column([None if ns is None else ns * 1e-9 for ns in nanoseconds], "s", 4)
 
 
 def _speedup(ranked: list[Row], level: list[Row], base: Row | None) -> str:
     if base is None:
-        return "; no speed-up is given, for the baseline is not ranked"
+        return _NO_BASELINE
     name = code(base["variant"])
     if base in level:
         second = next(r for r in ranked if r not in level)

@@ -27,7 +27,7 @@ def key(variant: str, case: str = CASE) -> dict[str, Any]:
     return {"operator": "gelu", "variant": variant, "case": case}
 
 
-def launch(variant: str, position: int, reads: int = 1, **changes: Any) -> dict[str, Any]:
+def launch(variant: str, position: int, *, reads: int = 1, **changes: Any) -> dict[str, Any]:
     """One launch of the ncu pass that reads ``reads`` tensors and writes one."""
     requests = ELEMENTS // 128
     row = {
@@ -62,7 +62,7 @@ def launch(variant: str, position: int, reads: int = 1, **changes: Any) -> dict[
 
 
 def counter_rows() -> Rows:
-    naive = [launch("naive", i, reads) for i, reads in enumerate(CROSSINGS)]
+    naive = [launch("naive", i, reads=reads) for i, reads in enumerate(CROSSINGS)]
     return naive + [launch(v, 0, registers_per_thread=30) for v in VARIANTS[1:]]
 
 
