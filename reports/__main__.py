@@ -1,0 +1,76 @@
+"""Write pages: ``python -m reports operator FOLDER --out results/reports --source live``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from reports.frames import Frames, FramesError, load
+from reports.page import LIVE, REPLAY, index_page, operator_page
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return 2 after one ``error:`` line, else 0."""
+    options = _options(arguments)
+    try:
+        write(options.out, _pages(options))
+    except FramesError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except OSError as error:
+        cause = error.strerror or "cannot be written"
+        print(f"error: {error.filename or options.out}: {cause}; choose --out", file=sys.stderr)
+    else:
+        return 0
+    return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        """Say it in one line; argparse would print its usage as well."""
+        self.exit(2, f"error: {message}; see python -m reports --help\n")
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = _Parser(prog="python -m reports", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    operator = commands.add_parser("operator", help="write one operator's comparison")
+    operator.add_argument("folder", type=Path, help="folder of the operator's frames")
+    operator.add_argument("--source-sha256", help="hash of the operator's source as it is now")
+    index = commands.add_parser("index", help="write the index of the operators")
+    index.add_argument("folders", type=Path, nargs="+", help="folders of frames")
+    for command in (operator, index):
+        command.add_argument("--out", type=Path, required=True, help="folder to write to")
+        command.add_argument("--source", choices=(LIVE, REPLAY), required=True)
+    return parser.parse_args(arguments)
+
+
+def _pages(options: argparse.Namespace) -> dict[str, str]:
+    if options.command == "index":
+        return index_page([load(folder) for folder in options.folders], options.source)
+    frames = load(options.folder)
+    stale = _stale(frames, options.source_sha256)
+    return operator_page(frames, options.source, stale=stale)
+
+
+def _stale(frames: Frames, current: str | None) -> bool:
+    """Say whether a pass ran on another source than the current one."""
+    measured = frames.runs["source_sha256"].dropna()
+    return current is not None and bool((measured != current).any())
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Write files so that none is ever seen half written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        temporary = folder / f".{name}.{os.getpid()}.tmp"
+        try:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            temporary.replace(folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

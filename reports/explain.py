@@ -1,0 +1,187 @@
+"""Why one variant is faster than another: time against bytes, launches and sectors.
+
+Each function returns sentences of Markdown, and says which pass a number comes from.
+"""
+
+from __future__ import annotations
+
+from reports.format import code, column, count, digits, listing, percent, quantity, times
+from reports.frames import Row
+
+LEVEL = 1.01
+"""Times within 1 % are level: real in one session perhaps, but other nodes and clocks turn it."""
+
+AGREE = 1.25
+"""Two ratios agree within a factor of 1.25. DRAM counters miss up to the size of L2 at a kernel's
+end and bandwidth differs by some 10 % between mixes of reads and writes; 25 % holds both."""
+
+NEAR_COPY = 0.90
+"""From 90 % of the measured copy bandwidth on there is nothing left to gain from fewer bytes."""
+
+BEYOND_COPY = 1.05
+"""Above the copy bandwidth by more than its own spread, bytes must have come from a cache."""
+
+EXCESS = 1.10
+"""Moving over 1.1 times the fewest bytes is worth naming: less can be noise of the counters."""
+
+BUSY_PCT = 60.0
+"""Nsight Compute's own rule: a unit below 60 % of its peak is not what limits a kernel."""
+
+FULL_SECTOR = 32.0
+SECTOR_SLACK = 0.95
+"""A sector is 32 bytes. Ragged edges of a tensor cost a little; below 95 % the pattern does."""
+
+IDLE = 0.20
+"""Launch gaps are named from a fifth of the range on: a profiler alone adds some per cent."""
+
+
+def difference(slow: Row, fast: Row) -> list[str]:
+    """Explain the time ratio of two rows of the comparison frame, slow over fast."""
+    time = slow["median_ns"] / fast["median_ns"]
+    names = f"{code(slow['variant'])} → {code(fast['variant'])}"
+    if slow["dram_bytes"] is None or fast["dram_bytes"] is None:
+        return [f"Why is not explained: the ncu pass has no DRAM bytes for {names}."]
+    if not fast["dram_bytes"] or not slow["dram_bytes"]:
+        return [f"The ncu pass counted no DRAM bytes for one of {names}: bytes explain nothing."]
+    traffic = slow["dram_bytes"] / fast["dram_bytes"]
+    return [
+        f"{names}: the time {_moves(time, 's')} (time pass), the DRAM bytes {_moves(traffic)} "
+        f"({_amounts(slow, fast)}; ncu pass){_launches(slow, fast)}.",
+        _conclusion(slow, fast, time, traffic),
+    ]
+
+
+def _moves(ratio: float, ending: str = "") -> str:
+    """Say by which factor something falls; ``ending`` is that of a verb in the singular."""
+    if 1 / LEVEL < ratio < LEVEL:
+        return f"stay{ending} the same"
+    return f"fall{ending} {times(ratio)}" if ratio > 1 else f"grow{ending} {times(1 / ratio)}"
+
+
+def _amounts(slow: Row, fast: Row) -> str:
+    unit, (before, after) = column((slow["dram_bytes"], fast["dram_bytes"]), "B")
+    said = f"{before} → {after} {unit}"
+    if slow["amplification"] is None or fast["amplification"] is None:
+        return said
+    least = f"{times(slow['amplification'])} → {times(fast['amplification'])} of the fewest"
+    return f"{said}, {least}"
+
+
+def _launches(slow: Row, fast: Row) -> str:
+    if slow["launches"] is None or fast["launches"] is None:
+        return ""
+    return f", launches {count(slow['launches'])} → {count(fast['launches'])}"
+
+
+def _conclusion(slow: Row, fast: Row, time: float, traffic: float) -> str:
+    name = code(slow["variant"])
+    if max(time, traffic) < AGREE:
+        return "Neither differs by much."
+    if time / AGREE <= traffic <= time * AGREE:
+        return _follows(slow, name)
+    if traffic > time:
+        return (
+            "Bytes fall more than time: moving fewer of them is not all that "
+            f"{code(fast['variant'])} needs, or part of what {name} moves stays in the cache when "
+            "no profiler empties it between launches."
+        )
+    return f"Bytes alone do not explain the time. {_other_causes(slow, fast)}"
+
+
+def _follows(slow: Row, name: str) -> str:
+    pct = slow["dram_throughput_pct"]
+    bound = f"The time follows the bytes: {name} is bound by the bytes that it moves through DRAM"
+    if pct is None:
+        return f"{bound}; how busy its DRAM was is not known."
+    busy = f"{digits(pct)} % of peak (ncu pass)"
+    if pct >= BUSY_PCT:
+        return f"{bound}, which its launches keep at {busy}."
+    return (
+        f"Time and bytes fall alike, but {name} uses DRAM at {busy} only: this contradicts a bound "
+        "by bytes, and both may have another cause."
+    )
+
+
+def _other_causes(slow: Row, fast: Row) -> str:
+    """Name what else differs; the evidence says that it may matter, not that it does."""
+    name, causes = code(slow["variant"]), []
+    idle = slow["idle_share_nsys"]
+    if idle is not None and idle >= IDLE:
+        causes.append(f"no kernel runs for {percent(idle, 2)} of its range (nsys pass)")
+    for kind, verb in (("load", "loaded"), ("store", "stored")):
+        used = f"{kind}_bytes_per_sector"
+        if partial(slow[used]) and not partial(fast[used]):
+            causes.append(
+                f"it uses {digits(slow[used], 2)} bytes of each 32-byte sector {verb} (ncu pass)"
+            )
+    if slow["local_instructions"] and not fast["local_instructions"]:
+        causes.append(f"it runs {count(slow['local_instructions'])} local-memory instructions")
+    if (slow["sm_throughput_pct"] or 0) >= BUSY_PCT:
+        causes.append(f"its SMs are at {digits(slow['sm_throughput_pct'])} % of peak (ncu pass)")
+    if not causes:
+        return f"Nothing else measured here tells {name} apart."
+    return f"What else tells {name} apart: {listing(causes)}."
+
+
+def partial(bytes_per_sector: float | None) -> bool:
+    """Say whether sectors are used in part only; a kernel without any has 0 or none."""
+    return bool(bytes_per_sector) and (bytes_per_sector or 0) < FULL_SECTOR * SECTOR_SLACK
+
+
+def bound(row: Row, bandwidth: float | None, l2_bytes: float | None) -> str | None:
+    """Say how near a row is to the copy bandwidth, and what that leaves to gain."""
+    share, name = row["copy_share"], code(row["variant"])
+    if share is None:
+        return None
+    said = (
+        f"{name} moves its fewest bytes, {quantity(row['min_bytes'], 'B')}, at {percent(share)} of "
+        f"the measured copy bandwidth, {quantity(bandwidth, 'B/s')} (time pass)"
+    )
+    if share > BEYOND_COPY:
+        size = "" if l2_bytes is None else f", which holds {quantity(l2_bytes, 'B')}"
+        return f"{said}: more than DRAM can give, so part of them stays in L2{size}."
+    if share >= NEAR_COPY:
+        return f"{said}: nothing left to gain from fewer bytes."
+    excess = row["amplification"]
+    if excess is not None and excess > EXCESS:
+        return f"{said}, but {times(excess)} as many pass through DRAM: fewer bytes would help."
+    return f"{said}. {_limit(row)}"
+
+
+def _limit(row: Row) -> str:
+    sm, memory = row["sm_throughput_pct"], row["memory_throughput_pct"]
+    if sm is None or memory is None:
+        return "What limits it is not known: the ncu pass has no throughputs for it."
+    at = f"SMs at {digits(sm)} %, memory at {digits(memory)} % of peak (ncu pass)"
+    if max(sm, memory) < BUSY_PCT:
+        return f"Neither limits it: {at}. Latency does: too little in flight."
+    which = "Computing limits it" if sm >= memory else "The memory system limits it"
+    return f"{which}: {at}."
+
+
+def coalescing(rows: list[Row]) -> str | None:
+    """Name the variants that use sectors in part; say so where none does."""
+    known = [r for r in rows if r["load_bytes_per_sector"] or r["store_bytes_per_sector"]]
+    if not known:
+        return None
+    parts = [
+        f"{code(row['variant'])} {digits(row[f'{kind}_bytes_per_sector'], 2)} of those {verb}"
+        for row in known
+        for kind, verb in (("load", "loaded"), ("store", "stored"))
+        if partial(row[f"{kind}_bytes_per_sector"])
+    ]
+    if parts:
+        return f"Of each 32-byte sector the use is partial (ncu pass): {listing(parts)}."
+    if len(known) == 1:
+        return f"{code(known[0]['variant'])} uses its 32-byte sectors in full (ncu pass)."
+    return "Coalescing is no difference: sectors are used in full (ncu pass)."
+
+
+def occupancy(rows: list[Row]) -> str | None:
+    """Give the achieved occupancies, as information: a high one is neither needed nor enough."""
+    values = [r["occupancy_achieved_pct"] for r in rows if r["occupancy_achieved_pct"] is not None]
+    if not values:
+        return None
+    low, high = digits(min(values)), digits(max(values))
+    said = f"{low} %" if low == high else f"{low} to {high} %"
+    return f"Occupancy achieved is {said} (ncu pass), which is information, not a cause."

@@ -1,0 +1,90 @@
+"""The ten frames of one operator, read from a folder and validated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pandera.errors
+
+from parsers.schemas import SCHEMAS
+
+KEY = ["operator", "variant", "case"]
+"""What names a row of measurements in every frame."""
+
+Row = dict[str, Any]
+"""One row of a frame by column; a missing value is None."""
+
+
+class FramesError(Exception):
+    """Frames that cannot be read. The message is one line: ``PATH: CAUSE; REMEDY``."""
+
+    def __init__(self, path: Path, cause: str, remedy: str) -> None:
+        super().__init__(f"{path}: {' '.join(cause.split())}; {remedy}")
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What is known of one operator: a frame a schema, of its name. Any of them may be empty."""
+
+    operator: str
+    samples: pd.DataFrame
+    ceilings: pd.DataFrame
+    timeline: pd.DataFrame
+    counters: pd.DataFrame
+    checks: pd.DataFrame
+    builds: pd.DataFrame
+    cases: pd.DataFrame
+    variants: pd.DataFrame
+    outcomes: pd.DataFrame
+    runs: pd.DataFrame
+
+
+def records(frame: pd.DataFrame) -> list[Row]:
+    """Return the rows as dictionaries, with None for NA."""
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
+
+
+def load(folder: Path) -> Frames:
+    """Read ``<frame>.parquet`` for every schema; the operator is the one that the rows name.
+
+    Raises
+    ------
+    FramesError
+        When the folder or a file is missing, is not Parquet or breaks its schema, or when the files
+        speak of several operators or of one whose name cannot name a file.
+    """
+    if not folder.is_dir():
+        raise FramesError(folder, "no such folder", "run the parsing rules first")
+    frames = {name: _read(folder / f"{name}.parquet", name) for name in SCHEMAS}
+    operators = {
+        str(name)
+        for frame in frames.values()
+        if "operator" in frame
+        for name in frame["operator"].dropna().unique()
+    }
+    if len(operators) > 1:
+        named = ", ".join(sorted(operators))
+        raise FramesError(folder, f"frames of several operators ({named})", "parse them again")
+    operator = next(iter(operators), folder.name)
+    if not re.fullmatch(r"\w[\w.-]*", operator):
+        raise FramesError(folder, f"operator {operator!r} cannot name a file", "rename it")
+    return Frames(operator=operator, **frames)
+
+
+def _read(path: Path, name: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise FramesError(path, "no such file", "run the parsing rules first")
+    try:
+        return SCHEMAS[name].validate(pd.read_parquet(path))
+    except (OSError, ValueError) as error:
+        raise FramesError(path, f"not a Parquet file ({error})", "parse it again") from error
+    except (pandera.errors.SchemaError, pandera.errors.SchemaErrors) as error:
+        cause = str(error).splitlines()[0]
+        raise FramesError(
+            path, f"breaks the schema {name!r} ({cause})", "parse it again"
+        ) from error

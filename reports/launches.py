@@ -1,0 +1,86 @@
+"""One row a launch: what Nsight Compute counted beside how long Nsight Systems saw it run."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from parsers.names import short_name
+from reports.frames import KEY, records
+
+_LAUNCH = [*KEY, "launch", "kernel"]
+
+
+def launch_table(counters: pd.DataFrame, timeline: pd.DataFrame) -> pd.DataFrame:
+    """Join the launches of the ncu pass and of the nsys pass.
+
+    Launches are matched by their position in the range and by their kernel: where the passes
+    disagree, both rows stay and show what is missing on either side.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of ``counters``, and ``name``: the kernel's short name; ``ncu_ns``: duration in the
+        ncu pass; ``nsys_ns``: median duration over the repeats of the nsys pass, both in ns;
+        ``share``: of the variant's kernel time, by nsys where it saw every launch of the variant,
+        else by ncu; ``share_pass``: which.
+    """
+    counted = counters.dropna(subset=KEY).rename(columns={"duration_ns": "ncu_ns"})
+    seen = timeline.dropna(subset=KEY).groupby(_LAUNCH, dropna=False, sort=False)
+    medians = seen.agg(
+        nsys_ns=("duration_ns", "median"), nsys_demangled=("kernel_demangled", "first")
+    ).reset_index()
+    joined = counted.merge(medians, on=_LAUNCH, how="outer", sort=False)
+    joined["nsys_ns"] = joined["nsys_ns"].astype("Float64")
+    names = joined["kernel_demangled"].fillna(joined["nsys_demangled"])
+    joined["name"] = names.map(short_name).astype("string")
+    shares = {p: _share(joined, f"{p}_ns") for p in ("nsys", "ncu")}
+    joined["share"] = shares["nsys"].fillna(shares["ncu"])
+    joined["share_pass"] = pd.array(
+        [
+            "nsys" if by_nsys else "ncu" if by_ncu else pd.NA
+            for by_nsys, by_ncu in zip(shares["nsys"].notna(), shares["ncu"].notna(), strict=True)
+        ],
+        dtype="string",
+    )
+    return joined.drop(columns="nsys_demangled").sort_values([*KEY, "launch"], kind="stable")
+
+
+def _share(launches: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return each launch's part of its variant's total; NA where one launch has no duration."""
+    groups = launches.groupby(KEY, sort=False)[column]
+    total = groups.transform("sum").astype("Float64")
+    complete = launches[column].notna().groupby([launches[k] for k in KEY]).transform("all")
+    return (launches[column].astype("Float64") / total).where(complete & total.gt(0))
+
+
+def launches_per_repeat(timeline: pd.DataFrame) -> dict[tuple[str, str], list[int]]:
+    """Return how many launches nsys saw in each repeat of a (variant, case)."""
+    rows = timeline.dropna(subset=KEY)
+    sizes = rows.groupby(["variant", "case", "repeat"], dropna=False).size()
+    counts: dict[tuple[str, str], list[int]] = {}
+    for row in records(sizes.rename("size").reset_index()):
+        counts.setdefault((row["variant"], row["case"]), []).append(int(row["size"]))
+    return counts
+
+
+def idle_shares(timeline: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return the share of a range's time on the GPU in which no kernel of it ran, by nsys.
+
+    From the start of the first to the end of the last launch; the median over the repeats. The
+    profiler lengthens launches, so the share is an upper bound.
+    """
+    rows = timeline.dropna(subset=[*KEY, "start_ns"])
+    shares: dict[tuple[str, str], list[float]] = {}
+    for (variant, case, _), group in rows.groupby(["variant", "case", "repeat"], dropna=False):
+        shares.setdefault((str(variant), str(case)), []).append(_idle(group))
+    return {pair: float(pd.Series(values).median()) for pair, values in shares.items()}
+
+
+def _idle(group: pd.DataFrame) -> float:
+    ordered = group.sort_values("start_ns")
+    start = ordered["start_ns"].astype("int64")
+    end = start + ordered["duration_ns"].astype("int64")
+    latest = end.cummax()
+    gaps = (start - latest.shift()).clip(lower=0).sum()
+    whole = latest.iloc[-1] - start.iloc[0]
+    return float(gaps / whole) if whole > 0 else 0.0

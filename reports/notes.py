@@ -1,0 +1,112 @@
+"""How to read a page: each column's meaning, pass and Nsight metric."""
+
+from __future__ import annotations
+
+from parsers.metrics import METRICS
+from reports.format import cell, code
+from reports.tables import Table
+
+_METRIC = {metric.column: metric for metric in METRICS}
+
+_TIMES: tuple[tuple[str, str, str], ...] = (
+    (
+        "Time",
+        "median over the samples, and its 95 % interval by a bootstrap with a fixed seed",
+        "time: CUDA events, no profiler",
+    ),
+    ("Spread", "interquartile range of the samples over their median", "time"),
+    (
+        "Speed-up",
+        "median of the baseline over median of the variant; the interval resamples rounds, for the "
+        "samples of one round share the moment",
+        "time",
+    ),
+    (
+        "Useful",
+        "fewest bytes of the case over the median time: useful bytes a second, not bytes moved",
+        "time, model",
+    ),
+    (
+        "Of copy",
+        "useful bytes a second over the bandwidth of a large copy (bytes read plus written) "
+        "timed in the same rounds",
+        "time",
+    ),
+    ("Launches", "kernels launched in one call", "ncu; nsys where it contradicts"),
+    ("Fewest", "each input read once, each output written once", "model"),
+)
+
+_COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("DRAM read", "bytes read, summed over the launches", ("dram_read_bytes",)),
+    (
+        "DRAM written",
+        "bytes written, summed; what still lies in L2 when a kernel ends is not counted",
+        ("dram_write_bytes",),
+    ),
+    (
+        "Moved over fewest",
+        "DRAM bytes read plus written over the fewest; may be just below 1, as writes are missed",
+        ("dram_read_bytes", "dram_write_bytes"),
+    ),
+    (
+        "Sectors a load, a store",
+        "32-byte sectors a warp's request; the ideal is 4 for 4 bytes a lane, 16 for 16 bytes",
+        ("global_load_sectors", "global_load_requests"),
+    ),
+    (
+        "Used of a sector",
+        "bytes of each 32-byte sector that the kernel uses; 32 is coalesced in full",
+        ("load_bytes_per_sector", "store_bytes_per_sector"),
+    ),
+    (
+        "Occupancy",
+        "warps active on an SM, % of what it can hold; launches weighted by duration",
+        ("occupancy_achieved_pct",),
+    ),
+    ("Theoretical", "warps that fit on an SM, % of what it holds", ("occupancy_theoretical_pct",)),
+    (
+        "Limiter",
+        "the resource that allows the fewest blocks on an SM",
+        ("limit_registers_blocks", "limit_warps_blocks", "limit_shared_mem_blocks"),
+    ),
+    ("Registers", "registers a thread; the most of any launch", ("registers_per_thread",)),
+    (
+        "Local-memory instructions",
+        "loads plus stores executed on local memory, which is where registers spill to",
+        ("local_load_instructions", "local_store_instructions"),
+    ),
+    ("SM, % of peak", "throughput of the SMs; weighted by duration", ("sm_throughput_pct",)),
+    ("Memory, % of peak", "busiest part of the memory system", ("memory_throughput_pct",)),
+    ("DRAM, % of peak", "throughput of DRAM; weighted by duration", ("dram_throughput_pct",)),
+    ("ncu", "duration of the launch under Nsight Compute", ("duration_ns",)),
+    ("Waves", "grid over the blocks that the GPU holds at once", ("waves",)),
+)
+
+_OTHERS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Spills in build",
+        "local loads plus stores in the SASS of the recorded build for this GPU; Triton only",
+        "build",
+    ),
+    ("nsys", "median duration of the launch over the repeats of the range", "nsys"),
+    (
+        "Share",
+        "of the kernel time of the variant, by the pass that the header names",
+        "nsys or ncu",
+    ),
+    ("Error over tolerance", "largest of error / (atol + rtol · abs(reference))", "check"),
+)
+
+
+def reading_table() -> Table:
+    """Tabulate what each column means, its pass and the Nsight metrics that it is made of."""
+    rows = [*_TIMES, *((h, m, f"ncu: {_metrics(names)}") for h, m, names in _COUNTERS), *_OTHERS]
+    return Table(
+        ("Column", "Meaning", "Pass and source"),
+        tuple((cell(header), cell(meaning), source) for header, meaning, source in rows),
+        left=3,
+    )
+
+
+def _metrics(columns: tuple[str, ...]) -> str:
+    return ", ".join(code(_METRIC[name].names[0]) for name in columns)

@@ -1,0 +1,260 @@
+"""Frames → the files of a page: Markdown, HTML and figures, by file name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from reports import html, tables
+from reports.figures import bytes_figure, time_figure
+from reports.format import (
+    MISSING,
+    TIMES,
+    bracket,
+    cell,
+    cell_code,
+    code,
+    count,
+    digits,
+    escape,
+    listing,
+    percent,
+    quantity,
+    times,
+)
+from reports.frames import Frames, Row, records
+from reports.launches import launch_table
+from reports.notes import reading_table
+from reports.status import cases, variants
+from reports.summary import compare
+from reports.tables import Table
+from reports.timing import copy_bandwidth
+from reports.verdict import Verdict, judge
+
+LIVE, REPLAY = "live", "replay"
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    undefined=jinja2.StrictUndefined,
+    # Data in Markdown are escaped by reports.format.
+    autoescape=jinja2.select_autoescape(("html.j2",), default=False),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[str, str]:
+    """Write one operator's comparison.
+
+    Parameters
+    ----------
+    frames
+        What is known of it.
+    source
+        ``"live"`` or ``"replay"``.
+    stale
+        Whether the operator's source has changed since it was measured.
+
+    Returns
+    -------
+    dict
+        Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg`` and ``<op>.bytes.svg``.
+    """
+    rows = records(compare(frames))
+    by_case = {case: [r for r in rows if r["case"] == case] for case in cases(frames)}
+    verdicts = _verdicts(frames, by_case)
+    name = frames.operator
+    figures = {
+        f"{name}.time.svg": time_figure(by_case),
+        f"{name}.bytes.svg": bytes_figure(by_case),
+    }
+    markdown = _TEMPLATES.get_template("operator.md.j2").render(
+        title=escape(name),
+        summary=_summary(frames),
+        source=source,
+        recorded=_recorded(frames.runs),
+        stale=stale,
+        source_file=code(f"kernels/{name}.py"),
+        figures={"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
+        glance=_glance(verdicts),
+        variants=_variants(frames),
+        parts=_parts(frames, by_case, verdicts),
+        build_note=_build_note(frames),
+        times=TIMES,
+        missing=MISSING,
+        reading=reading_table(),
+        **_appendix(frames, source),
+    )
+    return {
+        f"{name}.md": _tidy(markdown),
+        f"{name}.html": _html(name, _tidy(markdown), figures),
+        **figures,
+    }
+
+
+def index_page(operators: Iterable[Frames], source: str) -> dict[str, str]:
+    """Write the index: one row an operator and case. Returns text by file name."""
+    listed = sorted(operators, key=lambda frames: frames.operator)
+    rows: list[tuple[str, ...]] = []
+    for frames in listed:
+        compared = records(compare(frames))
+        by_case = {case: [r for r in compared if r["case"] == case] for case in cases(frames)}
+        for verdict in _verdicts(frames, by_case):
+            link = f"[{escape(frames.operator)}]({frames.operator}.md)"
+            status = _status(by_case[verdict.case])
+            rows.append((link, *_verdict_cells(verdict), status))
+    headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of copy", "Status")
+    recorded = "; ".join(dict.fromkeys(_recorded(frames.runs) for frames in listed))
+    markdown = _TEMPLATES.get_template("index.md.j2").render(
+        summary=f"{_plural(len(listed), 'operator')}, {_plural(len(rows), 'case')}.",
+        source=source,
+        recorded=recorded,
+        operators=Table(headers, tuple(rows), left=3),
+        missing=MISSING,
+    )
+    return {"index.md": _tidy(markdown), "index.html": _html("Operators", _tidy(markdown), {})}
+
+
+def _html(title: str, markdown: str, figures: dict[str, str]) -> str:
+    template = _TEMPLATES.get_template("page.html.j2")
+    return template.render(title=title, body=html.body(markdown, figures))
+
+
+def _tidy(markdown: str) -> str:
+    """Leave one blank line where blocks that were left out leave several."""
+    lines: list[str] = []
+    for line in markdown.splitlines():
+        if line.strip() or (lines and lines[-1]):
+            lines.append(line.rstrip())
+    return "\n".join(lines).strip() + "\n"
+
+
+def _verdicts(frames: Frames, by_case: dict[str, list[Row]]) -> list[Verdict]:
+    bandwidth = copy_bandwidth(frames.ceilings)
+    caches = frames.runs["l2_bytes"].dropna()
+    l2_bytes = None if caches.empty else float(caches.iloc[0])
+    return [judge(case, rows, bandwidth, l2_bytes) for case, rows in by_case.items()]
+
+
+def _verdict_cells(verdict: Verdict) -> tuple[str, ...]:
+    best = verdict.best
+    if best is None:
+        return (cell_code(verdict.case), MISSING, MISSING, MISSING)
+    return (
+        cell_code(verdict.case),
+        listing(cell_code(name) for name in verdict.fastest),
+        _gain(best),
+        percent(best["copy_share"]),
+    )
+
+
+def _gain(best: Row) -> str:
+    if best["speedup"] is None:
+        return MISSING
+    low, high = (
+        MISSING if best[f"speedup_{side}"] is None else digits(best[f"speedup_{side}"], 4)
+        for side in ("low", "high")
+    )
+    return times(best["speedup"], 4) + bracket(low, high)
+
+
+def _glance(verdicts: list[Verdict]) -> Table:
+    rows = tuple(_verdict_cells(verdict) for verdict in verdicts)
+    return Table(("Case", "Fastest", "Speed-up [95 %]", "Of copy"), rows, left=2)
+
+
+def _status(rows: list[Row]) -> str:
+    """Count what is not ok, worst first."""
+    words = [row["status"] for row in rows]
+    kinds = ("wrong", "failed", "unchecked", "not measured")
+    return ", ".join(f"{words.count(k)} {k}" for k in kinds if k in words) or "ok"
+
+
+def _parts(
+    frames: Frames, by_case: dict[str, list[Row]], verdicts: list[Verdict]
+) -> list[dict[str, Any]]:
+    order = {name: i for i, name in enumerate(variants(frames))}
+    launches = records(launch_table(frames.counters, frames.timeline))
+    launches.sort(key=lambda row: order.get(row["variant"], len(order)))
+    facts = {row["case"]: _facts(row) for row in records(frames.cases)}
+    parts = []
+    for verdict in verdicts:
+        rows = by_case[verdict.case]
+        parts.append(
+            {
+                "heading": code(verdict.case),
+                "facts": facts.get(verdict.case, "Its sizes are not recorded."),
+                "verdict": verdict,
+                "time": tables.time_table(rows),
+                "memory": tables.memory_table(rows),
+                "below_fewest": any((row["amplification"] or 1) < 1 for row in rows),
+                "occupancy": tables.occupancy_table(rows),
+                "launches": tables.launches_table(
+                    [row for row in launches if row["case"] == verdict.case]
+                ),
+            }
+        )
+    return parts
+
+
+def _facts(case: Row) -> str:
+    """Say what a case is, and the least that it takes by the cost model."""
+    known = [
+        f"{count(case['elements'])} elements" if case["elements"] is not None else "",
+        f"at least {quantity(case['min_read_bytes'], 'B')} to read",
+        f"{quantity(case['min_write_bytes'], 'B')} to write",
+        f"{quantity(case['flops'], 'FLOP')} (model)",
+    ]
+    size = f"Shape {escape(case['shape'])}, {escape(case['dtype'])}"
+    return ", ".join([size, *(text for text in known if text)]) + "."
+
+
+def _variants(frames: Frames) -> list[str]:
+    return [
+        f"{code(row['variant'])}{', the baseline' if row['baseline'] else ''}: "
+        f"{escape(row['summary'])}"
+        for row in records(frames.variants)
+    ]
+
+
+def _appendix(frames: Frames, source: str) -> dict[str, Table]:
+    runs = records(frames.runs)
+    return {
+        "checks": tables.checks_table(records(frames.checks)),
+        "builds": tables.builds_table(records(frames.builds)),
+        "machine": tables.machine_table(runs, source),
+        "passes": tables.passes_table(runs),
+    }
+
+
+def _summary(frames: Frames) -> str:
+    number = _plural(len(variants(frames)), "variant")
+    gpus = [escape(gpu) for gpu in frames.runs["gpu"].dropna().unique()]
+    where = f", measured on {listing(gpus)}" if gpus else ""
+    return f"{number} of {code(frames.operator)} in {_plural(len(cases(frames)), 'case')}{where}."
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _recorded(runs: Any) -> str:
+    """Say where, when and at which commit the captures were taken."""
+    gpus = [escape(gpu) for gpu in runs["gpu"].dropna().unique()]
+    dates = sorted({escape(date[:10]) for date in runs["date"].dropna()})
+    commits = [cell(commit[:12]) for commit in runs["commit"].dropna().unique()]
+    return (
+        f"recorded on {listing(gpus or ['an unknown GPU'])}"
+        f" on {listing(dates or ['an unknown date'])}"
+        f" at commit {listing(commits or ['unknown'])}"
+    )
+
+
+def _build_note(frames: Frames) -> str:
+    said = "What the recorded toolchain compiled, for each architecture"
+    versions = [escape(v) for v in frames.builds["triton"].dropna().unique()]
+    return f"{said}: Triton {listing(versions)}." if versions else f"{said}."

@@ -1,0 +1,199 @@
+"""The comparison frame: one row a variant and case, every number with its pass.
+
+Times come from the time pass alone, counters from the ncu pass alone. ``useful_bytes_per_s``
+divides the fewest bytes of the case by the time of the time pass: useful bytes a second, not the
+bytes that moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from reports import timing
+from reports.frames import Frames, Row, records
+from reports.launches import idle_shares, launches_per_repeat
+from reports.rollup import roll_up
+from reports.status import Status, baseline, cases, statuses, variants
+
+COLUMNS: dict[str, str] = {
+    **dict.fromkeys(("operator", "variant", "case", "status", "reason", "notes"), "string"),
+    "baseline": "boolean",
+    "samples": "Int64",
+    **dict.fromkeys(("median_ns", "median_low_ns", "median_high_ns", "spread"), "Float64"),
+    **dict.fromkeys(("speedup", "speedup_low", "speedup_high"), "Float64"),
+    **dict.fromkeys(("slowdown", "slowdown_low", "slowdown_high"), "Float64"),
+    **dict.fromkeys(("launches", "launches_nsys"), "Int64"),
+    "idle_share_nsys": "Float64",
+    **dict.fromkeys(("dram_read_bytes", "dram_write_bytes", "dram_bytes", "min_bytes"), "Float64"),
+    **dict.fromkeys(("amplification", "useful_bytes_per_s", "copy_share"), "Float64"),
+    **dict.fromkeys(("load_sectors_per_request", "store_sectors_per_request"), "Float64"),
+    **dict.fromkeys(("load_bytes_per_sector", "store_bytes_per_sector"), "Float64"),
+    **dict.fromkeys(("occupancy_achieved_pct", "occupancy_theoretical_pct"), "Float64"),
+    "occupancy_limiter": "string",
+    **dict.fromkeys(("registers_per_thread", "local_instructions", "build_spills"), "Int64"),
+    **dict.fromkeys(
+        ("sm_throughput_pct", "memory_throughput_pct", "dram_throughput_pct"), "Float64"
+    ),
+}
+"""Columns and dtypes. ``slowdown`` is the time over that of the case's fastest ranked variant;
+``idle_share_nsys`` the share of the range in which no kernel ran; ``build_spills`` the spill
+instructions in the recorded build for the GPU's architecture."""
+
+_FROM_COUNTERS = (
+    "launches",
+    "dram_read_bytes",
+    "dram_write_bytes",
+    "load_bytes_per_sector",
+    "store_bytes_per_sector",
+    "occupancy_achieved_pct",
+    "occupancy_theoretical_pct",
+    "occupancy_limiter",
+    "registers_per_thread",
+    "sm_throughput_pct",
+    "memory_throughput_pct",
+    "dram_throughput_pct",
+)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the rows of all variants and cases are computed from."""
+
+    rolled: dict[tuple[str, str], Row]
+    repeats: dict[tuple[str, str], list[int]]
+    idle: dict[tuple[str, str], float]
+    spills: dict[tuple[str, str], int]
+    costs: dict[str, Row]
+    bandwidth: float | None
+
+
+def compare(frames: Frames) -> pd.DataFrame:
+    """Return the comparison frame, in the declared order of cases and variants."""
+    known = _Known(
+        rolled={(r["variant"], r["case"]): r for r in records(roll_up(frames.counters))},
+        repeats=launches_per_repeat(frames.timeline),
+        idle=idle_shares(frames.timeline),
+        spills=_build_spills(frames),
+        costs={r["case"]: r for r in records(frames.cases)},
+        bandwidth=timing.copy_bandwidth(frames.ceilings),
+    )
+    states = statuses(frames)
+    rows: list[Row] = []
+    for case in cases(frames):
+        timed = _times(frames, case, {v: states[v, case] for v in variants(frames)})
+        for variant in variants(frames):
+            row: Row = {"operator": frames.operator, "variant": variant, "case": case}
+            row |= timed[variant] | _counted(known, variant, case)
+            row |= _bytes(row, known.costs.get(case, {}), known.bandwidth)
+            row |= _judged(states[variant, case], known, row)
+            rows.append(row)
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def _times(frames: Frames, case: str, states: dict[str, Status]) -> dict[str, Row]:
+    """Return times and ratios of one case; only ranked variants have ratios."""
+    rows = frames.samples[frames.samples["case"] == case]
+    samples = {v: rows[rows["variant"] == v] for v in states}
+    medians = {v: timing.median(timing.values(s["duration_ns"])) for v, s in samples.items()}
+    ranked = {v: m.value for v, m in medians.items() if m and states[v].ranked}
+    base, best = baseline(frames), min(ranked, key=lambda v: ranked[v], default=None)
+    result: dict[str, Row] = {}
+    for variant, own in samples.items():
+        row: Row = {
+            "baseline": variant == base,
+            "samples": len(own),
+            "spread": timing.spread(timing.values(own["duration_ns"])),
+            **_estimate("median", medians[variant], "_ns"),
+        }
+        if variant in ranked and base in ranked:
+            row |= _estimate("speedup", _against(samples[base], own, same=variant == base))
+        if variant in ranked and best is not None:
+            row |= _estimate("slowdown", _against(own, samples[best], same=variant == best))
+        result[variant] = row
+    return result
+
+
+def _against(above: pd.DataFrame, below: pd.DataFrame, *, same: bool) -> timing.Estimate | None:
+    return timing.Estimate(1.0) if same else timing.ratio(above, below)
+
+
+def _estimate(name: str, estimate: timing.Estimate | None, unit: str = "") -> Row:
+    if estimate is None:
+        return {}
+    values = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
+    return {f"{name}{part}{unit}": value for part, value in values.items()}
+
+
+def _counted(known: _Known, variant: str, case: str) -> Row:
+    """Return what ncu, nsys and the build say of one variant."""
+    pair = (variant, case)
+    rolled = known.rolled.get(pair, {})
+    row = {column: rolled.get(column) for column in _FROM_COUNTERS}
+    for kind in ("load", "store"):
+        row[f"{kind}_sectors_per_request"] = divided(
+            rolled.get(f"global_{kind}_sectors"), rolled.get(f"global_{kind}_requests")
+        )
+    row["local_instructions"] = added(
+        rolled.get("local_load_instructions"), rolled.get("local_store_instructions")
+    )
+    repeats = known.repeats.get(pair)
+    row["launches_nsys"] = max(repeats) if repeats else None
+    row["idle_share_nsys"] = known.idle.get(pair)
+    row["build_spills"] = known.spills.get(pair)
+    return row
+
+
+def _bytes(row: Row, cost: Row, bandwidth: float | None) -> Row:
+    least = added(cost.get("min_read_bytes"), cost.get("min_write_bytes"))
+    moved = added(row["dram_read_bytes"], row["dram_write_bytes"])
+    rate = divided(least, row.get("median_ns"))
+    useful = None if rate is None else rate * 1e9
+    return {
+        "min_bytes": least,
+        "dram_bytes": moved,
+        "amplification": divided(moved, least),
+        "useful_bytes_per_s": useful,
+        "copy_share": divided(useful, bandwidth),
+    }
+
+
+def _judged(status: Status, known: _Known, row: Row) -> Row:
+    repeats = sorted(set(known.repeats.get((row["variant"], row["case"]), [])))
+    notes = list(status.notes)
+    if len(repeats) > 1:
+        seen = " or ".join(map(str, repeats))
+        notes.append(f"nsys saw {seen} launches, depending on the repeat")
+    elif repeats and row["launches"] is not None and repeats[0] != row["launches"]:
+        notes.append(
+            f"the passes contradict each other: ncu counted {row['launches']} launches, "
+            f"nsys {repeats[0]}"
+        )
+    return {"status": status.word, "reason": status.reason, "notes": "; ".join(notes) or None}
+
+
+def _build_spills(frames: Frames) -> dict[tuple[str, str], int]:
+    """Return the most spill instructions that the build for this GPU has in one kernel."""
+    capabilities = frames.runs["compute_capability"].dropna()
+    if capabilities.empty:
+        return {}
+    arch = "sm_" + str(capabilities.iloc[0]).replace(".", "")
+    most: dict[tuple[str, str], int] = {}
+    for row in records(frames.builds[frames.builds["arch"] == arch]):
+        spills = added(row["spill_loads"], row["spill_stores"])
+        if spills is not None:
+            pair = (row["variant"], row["case"])
+            most[pair] = max(int(spills), most.get(pair, 0))
+    return most
+
+
+def added(left: Any, right: Any) -> Any:
+    """Return left + right; None where either is missing."""
+    return None if left is None or right is None else left + right
+
+
+def divided(above: Any, below: Any) -> Any:
+    """Return above / below; None where either is missing or nothing divides."""
+    return None if above is None or not below else above / below

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.__main__ import main
+from tests.reports.data import make
+from tests.reports.test_frames import store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return store(make(), tmp_path / "frames" / "gelu")
+
+
+def test_operator_and_index(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["operator", str(folder), "--out", str(out), "--source", "live"]) == 0
+    assert main(["index", str(folder), "--out", str(out), "--source", "live"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("gelu.bytes.svg", "gelu.html", "gelu.md", "gelu.time.svg"),
+        *("index.html", "index.md"),
+    ]
+
+
+@pytest.mark.parametrize(("current", "stale"), [("5e" * 32, False), ("00" * 32, True)])
+def test_a_changed_source_is_marked(
+    folder: Path, tmp_path: Path, current: str, *, stale: bool
+) -> None:
+    options = ["--out", str(tmp_path), "--source", "replay", "--source-sha256", current]
+    assert main(["operator", str(folder), *options]) == 0
+    assert ("Older than the source" in (tmp_path / "gelu.md").read_text()) == stale
+
+
+def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--out", str(tmp_path / "out"), "--source", "live"]
+    assert main(["operator", str(tmp_path / "none"), *options]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_out_that_is_a_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").touch()
+    assert main(["index", str(folder), "--out", str(tmp_path / "out"), "--source", "live"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_usage_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["operator"])
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1

@@ -1,0 +1,238 @@
+# The multiplication sign and the dash are what pages show.
+# ruff: noqa: RUF001
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import jinja2
+import pytest
+
+from parsers.schemas import SCHEMAS, conform
+from reports.figures import bytes_figure, time_figure
+from reports.frames import Frames, records
+from reports.page import _TEMPLATES, index_page, operator_page
+from reports.summary import compare
+from reports.tables import SHOWN_LAUNCHES, Table, launches_table
+from tests.reports.data import (
+    CASE,
+    Rows,
+    check_rows,
+    counter_rows,
+    key,
+    make,
+    run_rows,
+    sample_rows,
+    timeline_rows,
+)
+
+HOSTILE = "k|`<script>alert(1)</script>`\n## |x| **b** [l](http://e.x) <img src=x>"
+TAGS = {
+    *("html", "head", "meta", "title", "style", "body", "main", "div", "details", "summary"),
+    *("h1", "h2", "h3", "p", "ul", "li", "strong", "code", "blockquote", "img", "a"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+
+
+class Outline(HTMLParser):
+    """Every tag, and the cells of every row of every table."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.tables: list[list[int]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append(0)
+        elif tag in {"td", "th"}:
+            self.tables[-1][-1] += 1
+
+
+def hostile() -> Frames:
+    counters = [r | {"kernel": HOSTILE, "kernel_demangled": HOSTILE} for r in counter_rows()]
+    outcomes = [key("triton") | {"pass": "nsys", "status": "failed", "reason": HOSTILE}]
+    runs = [
+        r | dict.fromkeys(("gpu", "commit", "clock_policy", "settings"), HOSTILE)
+        for r in run_rows()
+    ]
+    checks = check_rows()
+    checks[1] |= {"status": "wrong", "reason": HOSTILE}
+    builds = [
+        key("triton") | {"kernel": HOSTILE, "arch": "sm_90", "config": "{}", "status": HOSTILE}
+    ]
+    variants: Rows = [
+        {"operator": "gelu", "variant": v, "summary": HOSTILE, "baseline": v == "naive"}
+        for v in ("naive", "builtin", "compiled", "triton", HOSTILE)
+    ]
+    return make(
+        counters=counters,
+        outcomes=outcomes,
+        runs=runs,
+        checks=checks,
+        builds=builds,
+        variants=variants,
+    )
+
+
+def test_page_of_gelu() -> None:
+    page = operator_page(make(), "live")
+    assert list(page) == ["gelu.md", "gelu.html", "gelu.time.svg", "gelu.bytes.svg"]
+    markdown = page["gelu.md"]
+    assert "Replayed" not in markdown
+    assert "Older than" not in markdown
+    assert "| `naive` | 9 | 3.49 | 2.20 | 0.537 | 10.6 |" in markdown
+    assert "what it wrote may still lie in L2 then" in markdown
+    assert "`naive`, the baseline: how naive does" in markdown
+    assert "Nsight Compute 2025.3.1" in markdown
+    assert "rounds=100" in markdown
+    assert "\n\n\n" not in markdown
+
+
+def test_banners() -> None:
+    markdown = operator_page(make(), "replay", stale=True)["gelu.md"]
+    assert (
+        "> **Replayed**: recorded on NVIDIA H200 on 2026-11-30 at commit 0123456789ab; "
+        "no GPU was used here." in markdown
+    )
+    assert "> **Older than the source**: `kernels/gelu.py` has changed since" in markdown
+
+
+def test_html_is_self_contained() -> None:
+    page = operator_page(make(), "live")
+    outline = Outline(page["gelu.html"])
+    assert set(outline.tags) <= TAGS
+    sources = [value for name, value in outline.attributes if name == "src"]
+    assert len(sources) == 2
+    assert all(str(value).startswith("data:image/svg+xml;base64,") for value in sources)
+    assert "url(" not in page["gelu.html"]
+    assert page["gelu.html"].count('<div class="scroll"') == len(outline.tables)
+    assert page["gelu.html"].count('<p class="scroll"') == 2
+
+
+@pytest.mark.parametrize("frames", [make(), hostile()], ids=["gelu", "hostile"])
+def test_tables_are_rectangular(frames: Frames) -> None:
+    for table in Outline(operator_page(frames, "live")["gelu.html"]).tables:
+        assert len(set(table)) == 1
+
+
+def test_names_are_data() -> None:
+    page = operator_page(hostile(), "replay") | index_page([hostile()], "replay")
+    for name in ("gelu.html", "index.html"):
+        outline = Outline(page[name])
+        assert set(outline.tags) <= TAGS
+        assert not [v for n, v in outline.attributes if n == "href" and str(v).startswith("http")]
+        assert "<script" not in page[name]
+    assert "## |x|" not in [line[:6] for line in page["gelu.md"].splitlines()]
+    for figure in ("gelu.time.svg", "gelu.bytes.svg"):
+        ET.fromstring(page[figure])
+
+
+def test_rendering_twice_gives_the_same_bytes() -> None:
+    first = operator_page(make(), "replay") | index_page([make()], "replay")
+    assert first == operator_page(make(), "replay") | index_page([make()], "replay")
+
+
+def test_everything_empty() -> None:
+    empty = Frames("gelu", **{name: conform([], schema) for name, schema in SCHEMAS.items()})
+    page = operator_page(empty, "replay")
+    assert "There are no cases." in page["gelu.md"]
+    assert "an unknown GPU" in page["gelu.md"]
+    ET.fromstring(page["gelu.time.svg"])
+    assert "Nothing was measured." in index_page([empty], "live")["index.md"]
+    assert index_page([], "live")["index.md"].startswith("# Operators\n\n0 operators, 0 cases.")
+
+
+@pytest.mark.parametrize("lost", [n for n in SCHEMAS if n not in {"cases", "variants"}])
+def test_each_frame_may_be_empty(lost: str) -> None:
+    page = operator_page(make(**{lost: []}), "live")
+    assert "None" not in page["gelu.md"].replace("None was", "")
+    assert not re.search(r"\bnan\b|<NA>", page["gelu.md"])
+
+
+def test_every_optional_value_may_be_missing() -> None:
+    frames = make()
+    blank = {}
+    for name, schema in SCHEMAS.items():
+        frame = getattr(frames, name).copy()
+        for column, definition in schema.columns.items():
+            if definition.nullable and column not in {"operator", "variant", "case", "launch"}:
+                frame[column] = frame[column].where(frame[column].isna())
+        blank[name] = schema.validate(frame)
+    page = operator_page(Frames("gelu", **blank), "replay")
+    assert "No counters: the ncu pass has nothing for this case." not in page["gelu.time.svg"]
+    assert not re.search(r"\bnan\b|<NA>|\bNone\b", page["gelu.md"])
+
+
+def test_a_wrong_variant_is_shown_as_wrong() -> None:
+    checks = check_rows()
+    checks[3] |= {"status": "wrong", "wrong_elements": 12}
+    left = dict.fromkeys(("naive", "builtin", "compiled"), 100000.0)
+    rows = [r for r in counter_rows() if r["variant"] != "triton"]
+    lines = [r for r in timeline_rows() if r["variant"] != "triton"]
+    frames = make(checks=checks, samples=sample_rows(left), counters=rows, timeline=lines)
+    markdown = operator_page(frames, "live")["gelu.md"]
+    assert "`triton` is **wrong**: 12 of 67,108,864 elements" in markdown
+    assert "| `triton` | – | – | – | – | – | 0 | wrong |" in markdown
+    assert "| 1 wrong |" in index_page([frames], "live")["index.md"]
+
+
+def test_index() -> None:
+    page = index_page([make()], "live")
+    assert f"| [gelu](gelu.md) | `{CASE}` |" in page["index.md"]
+    assert page["index.md"].count("| ok |") == 1
+    assert 'href="gelu.html"' in page["index.html"]
+
+
+def test_templates_refuse_what_is_undefined() -> None:
+    assert _TEMPLATES.undefined is jinja2.StrictUndefined
+    for name in ("operator.md.j2", "index.md.j2", "page.html.j2"):
+        with pytest.raises(jinja2.UndefinedError):
+            _TEMPLATES.get_template(name).render()
+
+
+def test_long_lists_of_launches_are_cut() -> None:
+    frames = make()
+    row = records(compare(frames))[0]
+    blank = dict.fromkeys(SCHEMAS["counters"].columns) | row
+    extra = {
+        "name": "k",
+        "nsys_ns": 1.0,
+        "ncu_ns": 1,
+        "share": 0.1,
+        "share_pass": "ncu",
+        "launch": 0,
+    }
+    table = launches_table([blank | extra] * (SHOWN_LAUNCHES + 5))
+    assert len(table.rows) == SHOWN_LAUNCHES
+    assert table.note == "5 more launches follow."
+
+
+def test_a_table_without_values_is_empty() -> None:
+    assert Table(("a", "b"), (("x", "–"),)).empty
+    assert Table(("a", "b"), ()).empty
+    assert not Table(("a",), (("x",),)).empty
+
+
+def test_figures() -> None:
+    rows = {CASE: records(compare(make()))}
+    times, dram = time_figure(rows), bytes_figure(rows)
+    assert "1.393 ms" in times
+    assert "10.7×" in times
+    assert "fewest" in dram
+    for svg in (times, dram):
+        assert "<dc:date>" not in svg
+        assert "Matplotlib" not in svg
+        ET.fromstring(svg)
+
+
+def test_wide_ranges_are_logarithmic() -> None:
+    frames = make(samples=sample_rows({"naive": 1e6, "triton": 1e3}))
+    assert "(log)" in time_figure({CASE: records(compare(frames))})
