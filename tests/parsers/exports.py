@@ -36,6 +36,7 @@ NVTX = [
     (100, 400, 59, C, 2, "gelu/second-process/small", None),
     (600, 700, 59, A, 1, "gelu/outer/small", None),
     (620, 640, 59, A, 1, "gelu/inner/small", None),
+    (645, 645, 59, A, 1, "gelu/empty/small", None),
     (100, 800, 60, A, 1, "gelu/start-end/small", None),
 ]
 

@@ -68,7 +68,7 @@ def test_truncated_report(ncu_report_path: Path, tmp_path: Path, sixteenth: int)
     content = ncu_report_path.read_bytes()
     path = tmp_path / "cut.ncu-rep"
     path.write_bytes(content[: len(content) * sixteenth // 16])
-    assert "the report is truncated" in _refusal(ncu.parse, path)
+    assert "the report is truncated: it ends inside" in _refusal(ncu.parse, path)
 
 
 @pytest.mark.parametrize("length", [4, 6, 9, 12, 40])

@@ -112,7 +112,7 @@ def test_an_unknown_unit_is_refused(column: str, unit: str) -> None:
 @pytest.mark.parametrize(
     ("limits", "limiter"),
     [
-        ({"limit_registers_blocks": 5, "limit_warps_blocks": 3}, "warps"),
+        ({"limit_registers_blocks": 4, "limit_warps_blocks": 3}, "warps"),
         ({"limit_registers_blocks": 16, "limit_warps_blocks": 16}, "registers + warps"),
         ({"limit_registers_blocks": None, "limit_barriers_blocks": 32}, "barriers"),
         ({}, None),
