@@ -37,3 +37,8 @@ onsuccess:
     logger.info(
         "Reports: results/reports/index.md (in a browser: results/reports/index.html)"
     )
+
+
+onerror:
+    for line in complaints():
+        logger.error(line)

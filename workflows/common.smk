@@ -1,6 +1,7 @@
 import os
 import shlex
 import sys
+import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -96,6 +97,7 @@ CAPTURES = f"{RESULTS}/captures" if SOURCE == "live" else f"captures/{GPU}"
 
 
 FRAMES = f"{RESULTS}/frames/{{operator}}"
+START = time.time()
 
 
 wildcard_constraints:
@@ -115,17 +117,45 @@ TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
 
 def operator_source(wildcards):
     """Return the operator's module and the operators' modules that it imports."""
-    return [os.path.relpath(path) for path in discovery.source_files(wildcards.operator)]
+    return [
+        os.path.relpath(path) for path in discovery.source_files(wildcards.operator)
+    ]
 
 
-def source_sha256(wildcards):
-    """Return the hash of the operator's source as it is now; a capture has that of its time."""
-    return discovery.source_sha256(wildcards.operator)
+# Params are inferred from input and output, not given as plain values: Snakemake loads pandas to
+# compare those of earlier runs, a third of the time that a run with nothing to do takes.
 
 
-def frames_folder(wildcards):
-    """Return the folder of an operator's frames."""
-    return FRAMES.format(operator=wildcards.operator)
+def capture_folders(wildcards, input):
+    """Return the folders of the captures among the input, in the order of the passes."""
+    return [f"{CAPTURES}/{wildcards.operator}/{name}" for name in PASSES]
+
+
+def folder_of_output(wildcards, output):
+    """Return the folder that all output goes to."""
+    return os.path.dirname(output[0])
+
+
+def folders_of_frames(wildcards, input):
+    """Return the folder of each operator's frames, once."""
+    return list(dict.fromkeys(os.path.dirname(path) for path in input.frames))
+
+
+def provenance(wildcards, input):
+    """Return the options that say where the frames come from and what the source is now."""
+    options = f"--source {SOURCE}"
+    if operator := getattr(wildcards, "operator", None):
+        options += f" --source-sha256 {discovery.source_sha256(operator)}"
+    return options
+
+
+def capture_folder(name):
+    """Return a params function: the folder of a pass's capture."""
+
+    def folder(wildcards, input):
+        return f"{CAPTURES}/{wildcards.operator}/{name}"
+
+    return folder
 
 
 def capture(name):
@@ -158,3 +188,14 @@ def measured_captures(_):
             "captures/record: nothing is measured here; run it on a machine with a GPU"
         )
     return expand(f"{CAPTURES}/{{operator}}/{{name}}", operator=OPERATORS, name=PASSES)
+
+
+def complaints():
+    """Return the one-line errors that the jobs of this run left in their logs."""
+    logs = [
+        path
+        for path in Path(RESULTS, "logs").rglob("*.log")
+        if path.stat().st_mtime >= START
+    ]
+    lines = [line for path in sorted(logs) for line in path.read_text().splitlines()]
+    return [line for line in lines if line.startswith("error: ")]

@@ -15,8 +15,8 @@ for name in PASSES:
         conda:
             "envs/replay.yaml"
         params:
-            capture=f"{CAPTURES}/{{operator}}/{name}",
-            frames=frames_folder,
+            capture=capture_folder(name),
+            frames=folder_of_output,
         message:
             "parse {wildcards.operator}: {params.capture}"
         shell:
@@ -36,8 +36,8 @@ rule parse_runs:
     conda:
         "envs/replay.yaml"
     params:
-        captures=[f"{CAPTURES}/{{operator}}/{name}" for name in PASSES],
-        frames=frames_folder,
+        captures=capture_folders,
+        frames=folder_of_output,
     message:
         "parse {wildcards.operator}: where and with what it was measured"
     shell:

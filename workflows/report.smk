@@ -1,5 +1,6 @@
 rule report:
     input:
+        source=operator_source,
         frames=[f"{FRAMES}/{frame}.parquet" for frame in ALL_FRAMES],
         code=REPORTS,
         templates=TEMPLATES,
@@ -15,14 +16,14 @@ rule report:
     conda:
         "envs/replay.yaml"
     params:
-        frames=frames_folder,
-        source=SOURCE,
-        sha256=source_sha256,
+        frames=folders_of_frames,
+        reports=folder_of_output,
+        provenance=provenance,
     message:
         "report {wildcards.operator}: {output.markdown}"
     shell:
-        "python -m reports operator {params.frames} --out results/reports"
-        " --source {params.source} --source-sha256 {params.sha256} 2> {log}"
+        "python -m reports operator {params.frames} --out {params.reports}"
+        " {params.provenance} 2> {log}"
 
 
 rule index:
@@ -44,10 +45,11 @@ rule index:
     conda:
         "envs/replay.yaml"
     params:
-        frames=[f"{RESULTS}/frames/{operator}" for operator in OPERATORS],
-        source=SOURCE,
+        frames=folders_of_frames,
+        reports=folder_of_output,
+        provenance=provenance,
     message:
         "report index: {output.markdown}"
     shell:
-        "python -m reports index {params.frames} --out results/reports"
-        " --source {params.source} 2> {log}"
+        "python -m reports index {params.frames} --out {params.reports}"
+        " {params.provenance} 2> {log}"
