@@ -15,6 +15,9 @@ AGREE = 1.25
 """Two ratios agree within a factor of 1.25. DRAM counters miss up to the size of L2 at a kernel's
 end and bandwidth differs by some 10 % between mixes of reads and writes; 25 % holds both."""
 
+SMALL = 1.05
+"""Below 5 % of difference nothing is explained. Above, bytes must account for at least half."""
+
 NEAR_COPY = 0.90
 """From 90 % of the measured copy bandwidth on there is nothing left to gain from fewer bytes."""
 
@@ -70,14 +73,16 @@ def _amounts(slow: Row, fast: Row) -> str:
 def _launches(slow: Row, fast: Row) -> str:
     if slow["launches"] is None or fast["launches"] is None:
         return ""
+    if slow["launches"] == fast["launches"]:
+        return f", launches stay {count(slow['launches'])}"
     return f", launches {count(slow['launches'])} → {count(fast['launches'])}"
 
 
 def _conclusion(slow: Row, fast: Row, time: float, traffic: float) -> str:
     name = code(slow["variant"])
-    if max(time, traffic) < AGREE:
+    if max(time, traffic) < SMALL:
         return "Neither differs by much."
-    if time / AGREE <= traffic <= time * AGREE:
+    if time / AGREE <= traffic <= time * AGREE and traffic - 1 >= (time - 1) / 2:
         return _follows(slow, name)
     if traffic > time:
         return (
@@ -116,8 +121,10 @@ def _other_causes(slow: Row, fast: Row) -> str:
             )
     if slow["local_instructions"] and not fast["local_instructions"]:
         causes.append(f"it runs {count(slow['local_instructions'])} local-memory instructions")
-    if (slow["sm_throughput_pct"] or 0) >= BUSY_PCT:
-        causes.append(f"its SMs are at {digits(slow['sm_throughput_pct'])} % of peak (ncu pass)")
+    busy, less = slow["sm_throughput_pct"] or 0, fast["sm_throughput_pct"] or 0
+    if busy >= BUSY_PCT and busy > less:
+        against = f", against {digits(less)} %" if less else ""
+        causes.append(f"its SMs are at {digits(busy)} % of peak{against} (ncu pass)")
     if not causes:
         return f"Nothing else measured here tells {name} apart."
     return f"What else tells {name} apart: {listing(causes)}."
@@ -154,7 +161,7 @@ def _limit(row: Row) -> str:
         return "What limits it is not known: the ncu pass has no throughputs for it."
     at = f"SMs at {digits(sm)} %, memory at {digits(memory)} % of peak (ncu pass)"
     if max(sm, memory) < BUSY_PCT:
-        return f"Neither limits it: {at}. Latency does: too little in flight."
+        return f"Neither is near its peak: {at}; latency, or the launch itself, may limit it."
     which = "Computing limits it" if sm >= memory else "The memory system limits it"
     return f"{which}: {at}."
 
@@ -164,14 +171,17 @@ def coalescing(rows: list[Row]) -> str | None:
     known = [r for r in rows if r["load_bytes_per_sector"] or r["store_bytes_per_sector"]]
     if not known:
         return None
-    parts = [
-        f"{code(row['variant'])} {digits(row[f'{kind}_bytes_per_sector'], 2)} of those {verb}"
-        for row in known
-        for kind, verb in (("load", "loaded"), ("store", "stored"))
-        if partial(row[f"{kind}_bytes_per_sector"])
-    ]
+    parts = []
+    for row in known:
+        uses = [
+            f"{digits(row[f'{kind}_bytes_per_sector'], 2)} bytes of a sector {verb}"
+            for kind, verb in (("load", "loaded"), ("store", "stored"))
+            if partial(row[f"{kind}_bytes_per_sector"])
+        ]
+        if uses:
+            parts.append(f"{code(row['variant'])} uses {listing(uses)}")
     if parts:
-        return f"Of each 32-byte sector the use is partial (ncu pass): {listing(parts)}."
+        return f"An access uses its 32-byte sectors in part (ncu pass): {'; '.join(parts)}."
     if len(known) == 1:
         return f"{code(known[0]['variant'])} uses its 32-byte sectors in full (ncu pass)."
     return "Coalescing is no difference: sectors are used in full (ncu pass)."

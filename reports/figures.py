@@ -14,6 +14,7 @@ import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from reports.format import TIMES, digits, scale, times
 from reports.frames import Row
@@ -67,7 +68,7 @@ def _figure(cases: dict[str, list[Row]], key: str, draw: Draw) -> str:
     panels = {case: [r for r in rows if r[key] is not None] for case, rows in cases.items()}
     heights = [BAR * max(len(rows), 1) + MARGIN for rows in panels.values()] or [MARGIN]
     with matplotlib.style.context(["default", _STYLE]):
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.09))
         FigureCanvasSVG(figure)
         axes = figure.subplots(
             max(len(panels), 1), squeeze=False, gridspec_kw={"height_ratios": heights}

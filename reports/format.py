@@ -132,3 +132,9 @@ def listing(words: Iterable[str]) -> str:
     """Join words as in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     items = list(words)
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def short_commit(commit: str) -> str:
+    """Shorten a commit's id; a mark behind a plus sign, such as ``+changes``, stays."""
+    head, plus, rest = commit.partition("+")
+    return head[:12] + plus + rest

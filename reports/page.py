@@ -14,7 +14,6 @@ from reports.format import (
     MISSING,
     TIMES,
     bracket,
-    cell,
     cell_code,
     code,
     count,
@@ -23,6 +22,7 @@ from reports.format import (
     listing,
     percent,
     quantity,
+    short_commit,
     times,
 )
 from reports.frames import Frames, Row, records
@@ -79,6 +79,7 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
         recorded=_recorded(frames.runs),
         stale=stale,
         source_file=code(f"kernels/{name}.py"),
+        sources=frames.runs["source_sha256"].nunique(),
         figures={"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
         glance=_glance(verdicts),
         variants=_variants(frames),
@@ -246,7 +247,7 @@ def _recorded(runs: Any) -> str:
     """Say where, when and at which commit the captures were taken."""
     gpus = [escape(gpu) for gpu in runs["gpu"].dropna().unique()]
     dates = sorted({escape(date[:10]) for date in runs["date"].dropna()})
-    commits = [cell(commit[:12]) for commit in runs["commit"].dropna().unique()]
+    commits = [escape(short_commit(commit)) for commit in runs["commit"].dropna().unique()]
     return (
         f"recorded on {listing(gpus or ['an unknown GPU'])}"
         f" on {listing(dates or ['an unknown date'])}"
@@ -257,4 +258,8 @@ def _recorded(runs: Any) -> str:
 def _build_note(frames: Frames) -> str:
     said = "What the recorded toolchain compiled, for each architecture"
     versions = [escape(v) for v in frames.builds["triton"].dropna().unique()]
-    return f"{said}: Triton {listing(versions)}." if versions else f"{said}."
+    note = f"{said}: Triton {listing(versions)}." if versions else f"{said}."
+    passes = {run["pass"]: run for run in records(frames.runs)}
+    measured = escape(passes.get("ncu", {}).get("triton") or "")
+    others = [measured] if versions and measured and measured not in versions else []
+    return f"{note} The counters are of kernels by Triton {listing(others)}." if others else note

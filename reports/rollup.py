@@ -17,8 +17,10 @@ from typing import Any
 
 import pandas as pd
 
-from parsers.metrics import METRICS, Metric, Rollup
+from parsers.metrics import METRICS, Rollup
 from reports.frames import KEY
+
+_WEIGHT = "weight of the launch"
 
 
 def roll_up(counters: pd.DataFrame) -> pd.DataFrame:
@@ -33,33 +35,38 @@ def roll_up(counters: pd.DataFrame) -> pd.DataFrame:
         limiters. Launches outside every range are left out.
     """
     launches = counters.dropna(subset=KEY)
-    sizes = launches.groupby(KEY, sort=False).size()
-    columns: dict[str, Any] = {"launches": sizes.astype("Int64")}
-    for metric in METRICS:
-        if metric.rollup is Rollup.MEAN:
-            columns[metric.column] = _mean(launches, metric).reindex(sizes.index)
-            continue
-        grouped = launches.groupby(KEY, sort=False)[metric.column]
-        complete = grouped.count() == sizes
-        if metric.rollup is Rollup.SUM:
-            columns[metric.column] = grouped.sum().where(complete)
-        else:
-            columns[metric.column] = grouped.max().where(complete)
-            columns[f"{metric.column}_values"] = grouped.agg(_listed).astype("string")
-    limiters = launches.groupby(KEY, sort=False)["occupancy_limiter"]
-    columns["occupancy_limiter"] = limiters.agg(_listed).astype("string")
-    return pd.DataFrame(columns, index=sizes.index).reset_index()
+    groups = launches.groupby(KEY, sort=False)
+    sizes = groups.size().astype("Int64")
+    sums, properties = groups[_columns(Rollup.SUM)], groups[_columns(Rollup.LAUNCH)]
+    texts = groups[[*_columns(Rollup.LAUNCH), "occupancy_limiter"]].agg(_listed).astype("string")
+    parts = [
+        sizes.to_frame("launches"),
+        sums.sum().where(sums.count().eq(sizes, axis=0)),
+        *(_means(launches, weight).reindex(sizes.index) for weight in _weights()),
+        properties.max().where(properties.count().eq(sizes, axis=0)),
+        texts.rename(columns={name: f"{name}_values" for name in _columns(Rollup.LAUNCH)}),
+    ]
+    return pd.concat(parts, axis=1).reset_index()
 
 
-def _mean(launches: pd.DataFrame, metric: Metric) -> pd.Series[float]:
-    """Return sum(value * weight) / sum(weight) of each group."""
-    weighs = launches[metric.weight].gt(0).fillna(value=False).astype(bool)
-    heavy = launches.loc[weighs, [*KEY, metric.column, metric.weight]]
-    weight = heavy[metric.weight].astype("Float64")
-    parts = heavy[KEY].assign(weight=weight, product=heavy[metric.column] * weight)
-    groups = parts.groupby(KEY, sort=False)
-    known = groups["product"].count() == groups.size()
-    return (groups["product"].sum() / groups["weight"].sum()).where(known)
+def _columns(kind: Rollup, weight: str | None = None) -> list[str]:
+    """Return the columns of one kind, or of one weight where one is given."""
+    return [m.column for m in METRICS if m.rollup is kind and weight in {None, m.weight}]
+
+
+def _weights() -> list[str]:
+    return list(dict.fromkeys(m.weight for m in METRICS if m.rollup is Rollup.MEAN))
+
+
+def _means(launches: pd.DataFrame, weight: str) -> pd.DataFrame:
+    """Return sum(value * weight) / sum(weight) of each group, for the columns of a weight."""
+    columns = _columns(Rollup.MEAN, weight)
+    heavy = launches[launches[weight].gt(0).fillna(value=False).astype(bool)]
+    weights = heavy[weight].astype("Float64")
+    products = heavy[columns].astype("Float64").mul(weights, axis=0)
+    groups = heavy[KEY].assign(**{_WEIGHT: weights}).join(products).groupby(KEY, sort=False)
+    known = groups[columns].count().eq(groups.size(), axis=0)
+    return groups[columns].sum().div(groups[_WEIGHT].sum(), axis=0).where(known)
 
 
 def _listed(values: Iterable[Any]) -> Any:

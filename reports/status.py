@@ -103,7 +103,7 @@ def wrongness(check: Row) -> str:
         share = check.get("tolerance_share")
         at = "" if share is None else f", at most {digits(share)} times the tolerance"
         parts.append(f"largest error {digits(check['max_abs_error'])}{at}")
-    if check.get("reason") is not None:
+    if not parts and check.get("reason") is not None:
         parts.append(escape(check["reason"]))
     return ", ".join(parts) or "the check gives no numbers"
 

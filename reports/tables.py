@@ -17,8 +17,12 @@ from reports.format import (
     count,
     digits,
     scale,
+    short_commit,
 )
 from reports.frames import Row
+
+_TEXT = frozenset({"Config", "Limiter", "Reason", "Status", "Triton"})
+"""Headers of text columns that stand right of the numbers."""
 
 SHOWN_LAUNCHES = 200
 """Longer lists of launches are cut: a page is read by people, the frame holds the rest."""
@@ -42,7 +46,10 @@ class Table:
     @property
     def rule(self) -> str:
         """The line under the headers."""
-        sides = [":--" if i < self.left else "--:" for i in range(len(self.headers))]
+        sides = [
+            ":--" if i < self.left or header in _TEXT else "--:"
+            for i, header in enumerate(self.headers)
+        ]
         return f"| {' | '.join(sides)} |"
 
 
@@ -290,9 +297,7 @@ def passes_table(rows: list[Row]) -> Table:
 
 
 def _id(commit: str) -> str:
-    """Shorten a commit's id; what follows a plus sign stays."""
-    head, plus, rest = commit.partition("+")
-    return cell_code(head[:12] + plus + rest)
+    return cell_code(short_commit(commit))
 
 
 _MACHINE = (

@@ -165,7 +165,14 @@ def test_bytes_fall_more_than_time() -> None:
 
 
 def test_neither_differs() -> None:
-    assert "Neither differs by much" in pair(counted(1e9), counted(1e9), 1.1)
+    assert "Neither differs by much" in pair(counted(1e9), counted(1e9), 1.04)
+
+
+def test_bytes_must_account_for_half_of_a_small_difference() -> None:
+    slow = counted(1.01e9, sm_throughput_pct=72.0)
+    text = pair(slow, counted(1e9, sm_throughput_pct=68.0), 1.14)
+    assert "Bytes alone do not explain" in text
+    assert "its SMs are at 72.0 % of peak, against 68.0 %" in text
 
 
 def test_no_dram_bytes() -> None:
@@ -180,7 +187,7 @@ def test_no_dram_bytes() -> None:
         ({"load_bytes_per_sector": 4.0}, "it uses 4.0 bytes of each 32-byte sector loaded"),
         ({"store_bytes_per_sector": 8.0}, "it uses 8.0 bytes of each 32-byte sector stored"),
         ({"local_instructions": 5000}, "it runs 5,000 local-memory instructions"),
-        ({"sm_throughput_pct": 90.0}, "its SMs are at 90.0 % of peak"),
+        ({"sm_throughput_pct": 90.0}, "its SMs are at 90.0 % of peak (ncu"),
     ],
 )
 def test_bytes_alone_do_not_explain(evidence: dict[str, Any], said: str) -> None:
@@ -209,7 +216,7 @@ def test_bytes_that_grow_are_said() -> None:
             {"copy_share": 0.5, "sm_throughput_pct": 9.0, "memory_throughput_pct": 80.0},
             "The memory",
         ),
-        ({"copy_share": 0.5, "sm_throughput_pct": 9.0, "memory_throughput_pct": 9.0}, "Latency"),
+        ({"copy_share": 0.5, "sm_throughput_pct": 9.0, "memory_throughput_pct": 9.0}, "latency"),
     ],
 )
 def test_bound(evidence: dict[str, Any], said: str) -> None:
@@ -226,7 +233,7 @@ def test_coalescing() -> None:
     tma = row("c", 1.0, load_bytes_per_sector=0.0)
     assert explain.coalescing([tma]) is None
     assert explain.coalescing([full]) == "`a` uses its 32-byte sectors in full (ncu pass)."
-    assert "`b` 4.0 of those loaded" in str(explain.coalescing([full, part, tma]))
+    assert "`b` uses 4.0 bytes of a sector loaded." in str(explain.coalescing([full, part, tma]))
 
 
 def test_occupancy_is_information() -> None:
@@ -239,4 +246,4 @@ def test_uncoalesced_gelu() -> None:
     counters = counter_rows()
     counters[-1] = launch("triton", 0, load_bytes_per_sector=4.0)
     text = " ".join(verdict(counters=counters).reasons)
-    assert "Of each 32-byte sector the use is partial (ncu pass): `triton` 4.0" in text
+    assert "in part (ncu pass): `triton` uses 4.0 bytes of a sector loaded" in text
