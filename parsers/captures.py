@@ -27,7 +27,8 @@ _TABLES = {
     "build": ("builds",),
     "time": ("samples", "ceilings"),
 }
-_REPORTS: dict[str, tuple[str, str, Callable[[Path], pd.DataFrame]]] = {
+Parser = Callable[[Path], pd.DataFrame]
+_REPORTS: dict[str, tuple[str, str, Parser]] = {
     "nsys": ("timeline", ".sqlite", nsys.parse),
     "ncu": ("counters", ".ncu-rep", ncu.parse),
 }
@@ -73,7 +74,8 @@ class Run:
 
 
 def _remedy(operator: str, pass_name: str) -> str:
-    return f"measure again with `snakemake reports/{operator} -R {pass_name}`"
+    measure = f"measure again with `snakemake reports/{operator} -R {pass_name}`"
+    return f"restore it with `git checkout`, or {measure}"
 
 
 def read_run(folder: Path | str) -> Run:
@@ -129,7 +131,7 @@ def verify(run: Run) -> None:
             continue
         for _, suffix, parse in _REPORTS.values():
             if path.suffix == suffix:
-                parse(path)
+                _parse(run, parse, path)
         raise CaptureError(path, "does not match its recorded hash", run.remedy)
 
 
@@ -156,10 +158,20 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     reports = [run.folder / file for file in run.files if file.endswith(suffix)]
     if not reports and run.measured():
         raise CaptureError(run.path, f"lists no {suffix} file", run.remedy)
-    frames = [parse(report) for report in reports]
+    frames = [_parse(run, parse, report) for report in reports]
     frame = pd.concat(frames, ignore_index=True) if frames else conform([], SCHEMAS[name])
     _check_launches(run, frame, reports)
     return {name: frame}
+
+
+def _parse(run: Run, parse: Parser, path: Path) -> pd.DataFrame:
+    """Parse a report of a pass; here it is known how to make a damaged one anew."""
+    try:
+        return parse(path)
+    except CaptureError as error:
+        if error.remedy not in (ncu.REMEDY, nsys.REMEDY):
+            raise
+        raise CaptureError(error.path, error.cause, run.remedy) from None
 
 
 def _table(run: Run, name: str) -> pd.DataFrame:

@@ -209,6 +209,7 @@ RUNS = _schema(
     "One row a pass: when, where and with what it ran.",
     {
         "operator": _text("what is computed", required=True),
+        "summary": _text("what it computes, in one line"),
         "pass": _text("check, build, time, nsys or ncu", required=True),
         "date": _text("UTC, ISO 8601", required=True),
         "commit": _text("git commit of the checkout; ends in +changes where it was dirty"),
@@ -222,6 +223,10 @@ RUNS = _schema(
         "driver": _text("driver version", "nvidia-smi"),
         "sm_clock_max_hz": _column(INTEGER, "highest SM clock", "Hz", "nvidia-smi"),
         "memory_clock_max_hz": _column(INTEGER, "highest memory clock", "Hz", "nvidia-smi"),
+        "sm_clock_hz": _column(INTEGER, "SM clock under load, after timing", "Hz", "nvidia-smi"),
+        "memory_clock_hz": _column(
+            INTEGER, "memory clock under load, after timing", "Hz", "nvidia-smi"
+        ),
         "clock_policy": _text("whether clocks were locked while measuring"),
         "python": _text("version"),
         "torch": _text("version"),

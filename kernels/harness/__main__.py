@@ -76,15 +76,15 @@ def _measure(options: argparse.Namespace) -> None:
 
 
 def _build(options: argparse.Namespace) -> None:
-    from kernels.harness import build, discovery
+    from kernels.harness import build, discovery, provenance
     from kernels.harness.driver import write_run
 
     operator = discovery.load(options.operator)
     builds = build.compile_operator(operator)
     _empty(options.out)
     build.save(operator.name, builds, options.out)
-    outcomes = build.outcomes(builds)
-    write_run(operator, "build", options.out, outcomes, tool=None, settings={})
+    row = provenance.run_row(operator, "build", tool=None, settings={})
+    write_run(operator, options.out, row, build.outcomes(builds))
 
 
 def _empty(folder: Path) -> None:

@@ -12,7 +12,7 @@ import json
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class Pass:
     out: Path
     settings: dict[str, Any]
     device: str = "cuda"
+    _facts: dict[str, Any] = field(default_factory=dict, init=False)
 
     def measure(self, checked: Path | None) -> None:
         """Take the capture: measure what the check passed, and write ``run.json`` last.
@@ -68,14 +69,13 @@ class Pass:
                 f"mend it; reasons are in {checked}/checks.csv",
             )
         outcomes, alone = self._run(passed)
-        write_run(
+        row = provenance.run_row(
             self.operator,
             self.name,
-            self.out,
-            [*skipped, *outcomes],
             tool=self.name if self.name in PROFILERS else None,
             settings={**self.settings, "each_variant_alone": alone},
         )
+        write_run(self.operator, self.out, row | self._facts, [*skipped, *outcomes])
 
     def _run(self, pairs: list[Pair]) -> tuple[list[Outcome], bool]:
         outcomes, output = self._process("all", pairs)
@@ -133,6 +133,8 @@ class Pass:
         """Keep what the process wrote: tables are appended, reports keep a name of their own."""
         for table in sorted(scratch.glob("*.csv")):
             append_csv(table, self.out / table.name)
+        if (facts := scratch / "facts.json").exists():
+            self._facts.update(json.loads(facts.read_text(encoding="utf-8")))
         if self.name == "nsys":
             report = self.out / f"{name}.nsys-rep"
             profilers.export_sqlite(report)
@@ -168,21 +170,16 @@ def append_csv(source: Path, target: Path) -> None:
         writer.writerows(merged)
 
 
-def write_run(
-    operator: Operator,
-    pass_name: str,
-    out: Path,
-    outcomes: list[Outcome],
-    *,
-    tool: str | None,
-    settings: dict[str, Any],
-) -> None:
-    """Write ``run.json``: provenance, variants, cases, outcomes and a hash of each other file."""
+def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list[Outcome]) -> None:
+    """Write ``run.json``: provenance, variants, cases, outcomes and a hash of each other file.
+
+    ``row`` is the row of the frame ``runs``, from `provenance.run_row`.
+    """
     run = {
         "format": FORMAT,
         "operator": operator.name,
-        "pass": pass_name,
-        "run": provenance.run_row(operator.name, pass_name, tool=tool, settings=settings),
+        "pass": row["pass"],
+        "run": row,
         "variants": [
             {
                 "operator": operator.name,
@@ -194,7 +191,7 @@ def write_run(
         ],
         "cases": [_case_row(operator, index) for index in range(len(operator.cases))],
         "outcomes": [
-            {"pass": pass_name, "operator": operator.name, **outcome} for outcome in outcomes
+            {"pass": row["pass"], "operator": operator.name, **outcome} for outcome in outcomes
         ],
         "files": {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()

@@ -27,9 +27,18 @@ def gpu_facts() -> dict[str, str | int]:
     Keys are columns of the frame ``runs``; bytes and Hz are integers. A field that the driver
     does not report is left out.
     """
+    return _ask(_QUERY)
+
+
+def clocks_now() -> dict[str, str | int]:
+    """Return the clocks of the first GPU at this moment, in Hz, as columns of ``runs``."""
+    return _ask({"sm_clock_hz": "clocks.current.sm", "memory_clock_hz": "clocks.current.memory"})
+
+
+def _ask(fields: dict[str, str]) -> dict[str, str | int]:
     command = [
         "nvidia-smi",
-        f"--query-gpu={','.join(_QUERY.values())}",
+        f"--query-gpu={','.join(fields.values())}",
         "--format=csv,noheader",
         "--id=0",
     ]
@@ -38,12 +47,12 @@ def gpu_facts() -> dict[str, str | int]:
     except (OSError, subprocess.SubprocessError):
         return {}
     facts: dict[str, str | int] = {}
-    for key, field in zip(_QUERY, answer.stdout.strip().split(", "), strict=False):
-        number, _, unit = field.partition(" ")
+    for key, value in zip(fields, answer.stdout.strip().split(", "), strict=False):
+        number, _, unit = value.partition(" ")
         if unit in _UNITS and number.isdigit():
             facts[key] = int(number) * _UNITS[unit]
-        elif not field.startswith("["):
-            facts[key] = field
+        elif not value.startswith("["):
+            facts[key] = value
     return facts
 
 

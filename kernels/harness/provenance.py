@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.harness import discovery, machine
+from kernels.harness.spec import Operator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,7 +65,7 @@ def device_facts() -> dict[str, Any]:
 
 
 def run_row(
-    operator: str, pass_name: str, *, tool: str | None, settings: dict[str, Any]
+    operator: Operator, pass_name: str, *, tool: str | None, settings: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the row of ``runs`` for a pass that ends now.
 
@@ -73,11 +74,12 @@ def run_row(
     import torch
 
     return {
-        "operator": operator,
+        "operator": operator.name,
+        "summary": operator.summary,
         "pass": pass_name,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
-        "source_sha256": discovery.source_sha256(operator),
+        "source_sha256": discovery.source_sha256(operator.name),
         "roofsnake": _version("roofsnake") or _declared_version(),
         **machine.gpu_facts(),
         **device_facts(),

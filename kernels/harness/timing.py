@@ -10,12 +10,17 @@ from typing import Any
 
 import torch
 
+from kernels.harness import machine
+
 FLUSH_BYTES = 2**30
 """Written before each sample: many times any L2, and long enough (a quarter of a millisecond on an
 H200) for the CPU to queue the whole call meanwhile, so that its launch cost is not timed."""
 
 COPY_BYTES = 2**31
 """Bytes that the copy reads, and writes again: 4.3 GB moved in all."""
+
+LOAD_CALLS = 500
+"""Copies queued while the clocks are read: half a second on an H200, longer than the reading."""
 
 Call = Callable[[], Any]
 
@@ -66,6 +71,14 @@ class Clock:
                 torch.cuda.synchronize()
                 for name, (start, end) in events.items():
                     yield number, name, start.elapsed_time(end) * 1e6
+
+    def clocks_under_load(self, call: Call) -> dict[str, str | int]:
+        """Return the clocks of the GPU while it works through a queue of calls, in Hz."""
+        for _ in range(LOAD_CALLS):
+            call()
+        clocks = machine.clocks_now()
+        torch.cuda.synchronize()
+        return clocks
 
 
 def _event() -> torch.cuda.Event:

@@ -120,6 +120,8 @@ class Worker:
             self.out / "samples.csv", [dict(zip(fields, row, strict=True)) for row in samples]
         )
         write_csv(self.out / "ceilings.csv", ceilings)
+        facts = json.dumps(clock.clocks_under_load(copy))
+        (self.out / "facts.json").write_text(facts, encoding="utf-8")
 
     def _ranges(self) -> None:
         on_gpu = self.plan.device == "cuda"

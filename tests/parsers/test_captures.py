@@ -72,7 +72,7 @@ def test_what_was_measured_must_be_there(tmp_path: Path) -> None:
     assert _refusal(folder) == (
         f"{folder / 'all.sqlite'}: no launches in the expected ranges gelu/v0/small, "
         "gelu/v1/small, gelu/v2/small and 1 more of NVTX domain roofsnake; "
-        "measure again with `snakemake reports/gelu -R nsys`"
+        "restore it with `git checkout`, or measure again with `snakemake reports/gelu -R nsys`"
     )
 
 
@@ -93,7 +93,11 @@ def test_real_report_without_our_ranges(ncu_report_path: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "cause"),
     [
-        (None, "run.json: no such file; measure again with `snakemake reports/gelu -R time`"),
+        (
+            None,
+            "run.json: no such file; restore it with `git checkout`, or measure again with"
+            " `snakemake reports/gelu -R time`",
+        ),
         (b"", "the file is empty"),
         (b"version https://git-lfs.github.com/spec/v1\n", "run `git lfs pull`"),
         (b"{", "is not JSON"),

@@ -57,16 +57,17 @@ def test_planted_secrets_leave_a_report(planted: Path, tmp_path: Path) -> None:
     after = target.read_bytes()
     assert [secret for secret in PLANTED if secret.encode() in after] == []
     assert len(after) == len(before)
-    assert b" --metrics a.sum -o=" in after
+    assert b"--metrics" not in after, "a command line goes whole"
+    assert b"Linux" in after
     assert find_leaks(target, ["alice", "secret-host"]) == []
     pd.testing.assert_frame_equal(ncu.parse(target), ncu.parse(planted))
 
 
 def test_a_given_secret_leaves_a_report(planted: Path, tmp_path: Path) -> None:
     target = tmp_path / "clean.ncu-rep"
-    scrub_ncu(planted, target, ["kernels", "etric"])
-    assert b" --metrics a.sum " in target.read_bytes()
-    assert b" python3 -m xxxxxxx" in target.read_bytes()
+    scrub_ncu(planted, target, ["Linux", "inux-x64"])
+    assert b"Linux" in planted.read_bytes()
+    assert b"Linux" not in target.read_bytes()
 
 
 def test_a_secret_in_a_kernel_name_is_refused(planted: Path, tmp_path: Path) -> None:
