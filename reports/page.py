@@ -66,34 +66,36 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
     """
     rows = records(compare(frames))
     by_case = {case: [r for r in rows if r["case"] == case] for case in cases(frames)}
-    verdicts = _verdicts(frames, by_case)
     name = frames.operator
     figures = {
         f"{name}.time.svg": time_figure(by_case),
         f"{name}.bytes.svg": bytes_figure(by_case),
     }
-    markdown = _TEMPLATES.get_template("operator.md.j2").render(
-        title=escape(name),
-        summary=_summary(frames),
-        source=source,
-        recorded=_recorded(frames.runs),
-        stale=stale,
-        source_file=code(f"kernels/{name}.py"),
-        sources=frames.runs["source_sha256"].nunique(),
-        figures={"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
-        glance=_glance(verdicts),
-        variants=_variants(frames),
-        parts=_parts(frames, by_case, verdicts),
-        build_note=_build_note(frames),
-        times=TIMES,
-        missing=MISSING,
-        reading=reading_table(),
-        **_appendix(frames, source),
-    )
+    context = _context(frames, by_case, source)
+    template = _TEMPLATES.get_template("operator.md.j2")
+    markdown = _tidy(template.render(context, stale=stale))
+    return {f"{name}.md": markdown, f"{name}.html": _html(name, markdown, figures), **figures}
+
+
+def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict[str, Any]:
+    """Return what the template of an operator's page shows."""
+    verdicts, name = _verdicts(frames, by_case), frames.operator
     return {
-        f"{name}.md": _tidy(markdown),
-        f"{name}.html": _html(name, _tidy(markdown), figures),
-        **figures,
+        "title": escape(name),
+        "summary": _summary(frames),
+        "source": source,
+        "recorded": _recorded(frames.runs),
+        "source_file": code(f"kernels/{name}.py"),
+        "sources": frames.runs["source_sha256"].nunique(),
+        "figures": {"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
+        "glance": _glance(verdicts),
+        "variants": _variants(frames),
+        "parts": _parts(frames, by_case, verdicts),
+        "build_note": _build_note(frames),
+        "times": TIMES,
+        "missing": MISSING,
+        "reading": reading_table(),
+        **_appendix(frames, source),
     }
 
 
