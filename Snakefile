@@ -34,9 +34,7 @@ include: "workflows/captures.smk"
 
 
 onsuccess:
-    logger.info(
-        "Reports: results/reports/index.md (in a browser: results/reports/index.html)"
-    )
+    logger.info("Reports: results/reports/index.md (in a browser: results/reports/index.html)")
 
 
 onerror:

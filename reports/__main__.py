@@ -37,27 +37,44 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     operator = commands.add_parser("operator", help="write one operator's comparison")
     operator.add_argument("folder", type=Path, help="folder of the operator's frames")
-    operator.add_argument("--source-sha256", help="hash of the operator's source as it is now")
     index = commands.add_parser("index", help="write the index of the operators")
     index.add_argument("folders", type=Path, nargs="+", help="folders of frames")
     for command in (operator, index):
         command.add_argument("--out", type=Path, required=True, help="folder to write to")
         command.add_argument("--source", choices=(LIVE, REPLAY), required=True)
+        command.add_argument(
+            "--source-sha256",
+            nargs="+",
+            default=[],
+            type=_named_hash,
+            metavar="OPERATOR=HASH",
+            help="hash of an operator's source as it is now",
+        )
     return parser.parse_args(arguments)
 
 
+def _named_hash(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"expected OPERATOR=HASH, found {text!r}")
+    return name, value
+
+
 def _pages(options: argparse.Namespace) -> dict[str, str]:
+    current = dict(options.source_sha256)
     if options.command == "index":
-        return index_page([load(folder) for folder in options.folders], options.source)
+        operators = [load(folder) for folder in options.folders]
+        stale = [frames.operator for frames in operators if _stale(frames, current)]
+        return index_page(operators, options.source, stale)
     frames = load(options.folder)
-    stale = _stale(frames, options.source_sha256)
-    return operator_page(frames, options.source, stale=stale)
+    return operator_page(frames, options.source, stale=_stale(frames, current))
 
 
-def _stale(frames: Frames, current: str | None) -> bool:
-    """Say whether a pass ran on another source than the current one."""
+def _stale(frames: Frames, current: dict[str, str]) -> bool:
+    """Say whether a pass ran on another source than the current one, where that is given."""
+    now = current.get(frames.operator)
     measured = frames.runs["source_sha256"].dropna()
-    return current is not None and bool((measured != current).any())
+    return now is not None and bool((measured != now).any())
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

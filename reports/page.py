@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,7 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
     verdicts, name = _verdicts(frames, by_case), frames.operator
     return {
         "title": escape(name),
+        "computes": [escape(text) for text in frames.runs["summary"].dropna().unique()[:1]],
         "summary": _summary(frames),
         "source": source,
         "recorded": _recorded(frames.runs),
@@ -99,8 +100,13 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
     }
 
 
-def index_page(operators: Iterable[Frames], source: str) -> dict[str, str]:
-    """Write the index: one row an operator and case. Returns text by file name."""
+def index_page(
+    operators: Iterable[Frames], source: str, stale: Collection[str] = ()
+) -> dict[str, str]:
+    """Write the index: one row an operator and case. Returns text by file name.
+
+    ``stale`` names the operators whose source has changed since they were measured.
+    """
     listed = sorted(operators, key=lambda frames: frames.operator)
     rows: list[tuple[str, ...]] = []
     for frames in listed:
@@ -109,6 +115,8 @@ def index_page(operators: Iterable[Frames], source: str) -> dict[str, str]:
         for verdict in _verdicts(frames, by_case):
             link = f"[{escape(frames.operator)}]({frames.operator}.md)"
             status = _status(by_case[verdict.case])
+            if frames.operator in stale:
+                status += ", older than the source"
             rows.append((link, *_verdict_cells(verdict), status))
     headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of copy", "Status")
     recorded = "; ".join(dict.fromkeys(_recorded(frames.runs) for frames in listed))

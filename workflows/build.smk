@@ -13,5 +13,4 @@ rule build:
     message:
         "build {wildcards.operator}: compile its Triton kernels for sm_80, sm_90 and sm_100"
     shell:
-        "python -m kernels.harness build {wildcards.operator} --out {output.capture}"
-        " 2> {log}"
+        "python -m kernels.harness build {wildcards.operator} --out {output.capture}" " 2> {log}"

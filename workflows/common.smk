@@ -58,9 +58,7 @@ def choose_gpu():
     """Return the folder name of the GPU that is measured or replayed."""
     if SOURCE == "live":
         return machine.gpu_slug(machine.gpu_facts()["gpu"])
-    recorded = sorted(
-        {path.parts[1] for path in Path("captures").glob("*/*/*/run.json")}
-    )
+    recorded = sorted({path.parts[1] for path in Path("captures").glob("*/*/*/run.json")})
     if config["gpu"] in recorded:
         return config["gpu"]
     if config["gpu"] is None and len(recorded) == 1:
@@ -83,9 +81,7 @@ def choose_operators():
         return wanted
     missing = [name for name in wanted if not Path(f"captures/{GPU}/{name}").is_dir()]
     for name in missing:
-        logger.warning(
-            f"{name}: captures/{GPU} has no capture of it; left out of the reports"
-        )
+        logger.warning(f"{name}: captures/{GPU} has no capture of it; left out of the reports")
     return [name for name in wanted if name not in missing]
 
 
@@ -117,9 +113,13 @@ TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
 
 def operator_source(wildcards):
     """Return the operator's module and the operators' modules that it imports."""
-    return [
-        os.path.relpath(path) for path in discovery.source_files(wildcards.operator)
-    ]
+    return [os.path.relpath(path) for path in discovery.source_files(wildcards.operator)]
+
+
+def every_source(_):
+    """Return the modules of all operators that are reported."""
+    files = {path for name in OPERATORS for path in discovery.source_files(name)}
+    return sorted(map(os.path.relpath, files))
 
 
 # Params are inferred from input and output, not given as plain values: Snakemake loads pandas to
@@ -142,11 +142,12 @@ def folders_of_frames(wildcards, input):
 
 
 def provenance(wildcards, input):
-    """Return the options that say where the frames come from and what the source is now."""
-    options = f"--source {SOURCE}"
-    if operator := getattr(wildcards, "operator", None):
-        options += f" --source-sha256 {discovery.source_sha256(operator)}"
-    return options
+    """Return the options that say where frames come from and what the operators' source is now."""
+    hashes = [
+        f"{os.path.basename(folder)}={discovery.source_sha256(os.path.basename(folder))}"
+        for folder in folders_of_frames(wildcards, input)
+    ]
+    return f"--source {SOURCE} --source-sha256 {' '.join(hashes)}"
 
 
 def capture_folder(name):
@@ -192,10 +193,6 @@ def measured_captures(_):
 
 def complaints():
     """Return the one-line errors that the jobs of this run left in their logs."""
-    logs = [
-        path
-        for path in Path(RESULTS, "logs").rglob("*.log")
-        if path.stat().st_mtime >= START
-    ]
+    logs = [path for path in Path(RESULTS, "logs").rglob("*.log") if path.stat().st_mtime >= START]
     lines = [line for path in sorted(logs) for line in path.read_text().splitlines()]
     return [line for line in lines if line.startswith("error: ")]

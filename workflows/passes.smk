@@ -15,8 +15,7 @@ rule check:
     message:
         "check {wildcards.operator}: every variant against the float64 reference"
     shell:
-        "python -m kernels.harness check {wildcards.operator} --out {output.capture}"
-        " 2> {log}"
+        "python -m kernels.harness check {wildcards.operator} --out {output.capture}" " 2> {log}"
 
 
 rule time:

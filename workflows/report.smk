@@ -28,6 +28,7 @@ rule report:
 
 rule index:
     input:
+        source=every_source,
         frames=expand(
             f"{RESULTS}/frames/{{operator}}/{{frame}}.parquet",
             operator=OPERATORS,

@@ -28,9 +28,11 @@ def test_operator_and_index(folder: Path, tmp_path: Path) -> None:
 def test_a_changed_source_is_marked(
     folder: Path, tmp_path: Path, current: str, *, stale: bool
 ) -> None:
-    options = ["--out", str(tmp_path), "--source", "replay", "--source-sha256", current]
+    options = ["--out", str(tmp_path), "--source", "replay", "--source-sha256", f"gelu={current}"]
     assert main(["operator", str(folder), *options]) == 0
     assert ("Older than the source" in (tmp_path / "gelu.md").read_text()) == stale
+    assert main(["index", str(folder), *options]) == 0
+    assert ("older than the source" in (tmp_path / "index.md").read_text()) == stale
 
 
 def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
