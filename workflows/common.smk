@@ -34,9 +34,11 @@ def validate_config():
     try:
         validate(config, "../config/config.schema.yaml")
     except WorkflowError as error:
-        complaint = str(error).split("ValidationError:")[-1].strip().splitlines()[0]
-        known = "source, gpu, operators, time.rounds, time.warm_up_s, nsys.repeats"
-        raise WorkflowError(f"config: {complaint}; the keys are {known}") from None
+        cause = error.__context__
+        where = ".".join(["config", *getattr(cause, "absolute_path", ())])
+        complaint = getattr(cause, "message", None) or str(error)
+        known = "source, gpu, operators, time_rounds, time_warm_up_s, nsys_repeats"
+        raise WorkflowError(f"{where}: {complaint}; the keys are {known}") from None
 
 
 validate_config()

@@ -34,8 +34,8 @@ rule time:
     resources:
         gpu=1,
     params:
-        rounds=config["time"]["rounds"],
-        warm_up_s=config["time"]["warm_up_s"],
+        rounds=config["time_rounds"],
+        warm_up_s=config["time_warm_up_s"],
     message:
         "time {wildcards.operator}: CUDA events, {params.rounds} rounds"
     shell:
@@ -59,7 +59,7 @@ rule nsys:
     resources:
         gpu=1,
     params:
-        repeats=config["nsys"]["repeats"],
+        repeats=config["nsys_repeats"],
     message:
         "nsys {wildcards.operator}: timeline, {params.repeats} repeats"
     shell:

@@ -1,0 +1,156 @@
+"""Reports from recorded captures, on a machine without a GPU."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.checkouts import copy_checkout
+from tests.workflows.running import errors, planned, snakemake
+
+REPLAY = ("--config", "source=replay")
+PAGES = ("reports/all", "report", "index")
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout in which everything was reported once."""
+    where = copy_checkout(tmp_path_factory.mktemp("replay") / "checkout")
+    code, output = snakemake(where, "reports/all", *REPLAY)
+    assert code == 0, output
+    last = [line for line in output.splitlines() if line.startswith("Reports: ")]
+    assert last == ["Reports: results/reports/index.md (in a browser: results/reports/index.html)"]
+    return where
+
+
+@pytest.fixture
+def changing(rendered: Path, tmp_path: Path) -> Path:
+    """Return a copy of it, times and Snakemake's own records included, for a test to change."""
+    return Path(shutil.copytree(rendered, tmp_path / "checkout"))
+
+
+def test_every_page_is_there_and_says_that_it_is_a_replay(rendered: Path) -> None:
+    reports = rendered / "results/reports"
+    for name in ("gelu", "index"):
+        page = (reports / f"{name}.md").read_text()
+        assert "**Replayed**: recorded on NVIDIA H200 on " in page
+        assert "Older than the source" not in page
+        assert (reports / f"{name}.html").stat().st_size > 1000
+    assert "](gelu.md)" in (reports / "index.md").read_text()
+    assert 'href="gelu.html"' in (reports / "index.html").read_text()
+    for name in ("gelu.time.svg", "gelu.bytes.svg"):
+        assert (reports / name).read_text().startswith("<?xml")
+
+
+def test_pages_ask_for_nothing_from_outside(rendered: Path) -> None:
+    for page in (rendered / "results/reports").glob("*.html"):
+        html = page.read_text()
+        assert not re.search(r'(?:src|href)="(?!data:|#)[a-z]+:', html)
+        assert "<script" not in html
+
+
+def test_figures_agree_with_what_was_measured_by_hand(rendered: Path) -> None:
+    """Nine launches, 3.49 GB read and 2.22 GB written: known of this chip and formula."""
+    page = (rendered / "results/reports/gelu.md").read_text()
+    memory = page.split("### Memory (ncu pass)")[1].split("###")[0]
+    naive = next(line for line in memory.splitlines() if line.startswith("| `naive`"))
+    assert naive.startswith("| `naive` | 9 | 3.49 | 2.22 | 0.537 | 10.6 |")
+    triton = next(line for line in memory.splitlines() if line.startswith("| `triton`"))
+    assert triton.startswith("| `triton` | 1 | 0.268 | 0.24")
+
+
+def test_nothing_is_done_twice(rendered: Path) -> None:
+    assert planned(rendered, "reports/all", *REPLAY) == {}
+
+
+def test_touching_files_rebuilds_nothing(rendered: Path) -> None:
+    for folder in ("kernels", "reports", "parsers", "captures"):
+        for path in (rendered / folder).rglob("*.*"):
+            path.touch()
+    assert planned(rendered, "reports/all", *REPLAY) == {}
+
+
+def test_a_template_rebuilds_pages_only(changing: Path) -> None:
+    template = changing / "reports/templates/operator.md.j2"
+    template.write_text(template.read_text() + "\nOne more line.\n")
+    assert planned(changing, "reports/all", *REPLAY) == dict.fromkeys(PAGES, 1)
+
+
+def test_a_changed_kernel_marks_pages_as_older_than_the_source(changing: Path) -> None:
+    source = changing / "kernels/gelu.py"
+    source.write_text(source.read_text() + "\n# changed\n")
+    assert planned(changing, "reports/all", *REPLAY) == dict.fromkeys(PAGES, 1)
+    code, output = snakemake(changing, "reports/all", *REPLAY)
+    assert code == 0, output
+    page = (changing / "results/reports/gelu.md").read_text()
+    assert "**Older than the source**: `kernels/gelu.py` has changed" in page
+    assert "older than the source" in (changing / "results/reports/index.md").read_text()
+
+
+def test_a_changed_parser_reads_captures_again(changing: Path) -> None:
+    parser = changing / "parsers/ncu.py"
+    parser.write_text(parser.read_text() + "\n# changed\n")
+    jobs = planned(changing, "reports/all", *REPLAY)
+    assert {"parse_ncu", "parse_nsys", "parse_time", "report", "index"} <= set(jobs)
+    assert not {"check", "build", "time", "nsys", "ncu"} & set(jobs)
+
+
+NCU, NSYS = "captures/h200/gelu/ncu/all.ncu-rep", "captures/h200/gelu/nsys/all.sqlite"
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "cause", "remedy"),
+    [
+        (NCU, b"", "empty", "snakemake reports/gelu -R ncu"),
+        (NCU, POINTER, "Git LFS pointer", "git lfs pull"),
+        (NCU, b"ID,Name\n1,kernel\n", "not an Nsight Compute report", "-R ncu"),
+        (NCU, 0.5, "truncated", "-R ncu"),
+        (NSYS, b"", "empty", "snakemake reports/gelu -R nsys"),
+        (NSYS, b"NVR\x00 and more", "not an SQLite export", "-R nsys"),
+        (NSYS, 0.5, "", "-R nsys"),
+    ],
+)
+def test_a_damaged_capture_is_one_line_and_costs_no_page(
+    changing: Path, name: str, content: bytes | float, cause: str, remedy: str
+) -> None:
+    path = changing / name
+    before = (changing / "results/reports/gelu.md").read_bytes()
+    if isinstance(content, float):
+        content = path.read_bytes()[: int(path.stat().st_size * content)]
+    path.write_bytes(content)
+    code, output = snakemake(changing, "reports/all", *REPLAY)
+    assert code != 0
+    (line,) = errors(output)
+    assert line.startswith(f"error: {name}: ")
+    assert cause in line
+    assert remedy in line
+    assert (changing / "results/reports/gelu.md").read_bytes() == before
+    assert (changing / "results/worktree/h200/frames/gelu/samples.parquet").exists()
+
+
+def test_a_report_without_the_expected_ranges_is_one_line(changing: Path) -> None:
+    path = changing / "captures/h200/gelu/ncu/run.json"
+    run = json.loads(path.read_text())
+    run["outcomes"].append({**run["outcomes"][0], "variant": "imagined", "status": "ok"})
+    path.write_text(json.dumps(run))
+    code, output = snakemake(changing, "reports/all", *REPLAY)
+    assert code != 0
+    (line,) = errors(output)
+    assert f"error: {NCU}: no launches in the expected ranges gelu/imagined/" in line
+    assert "of NVTX domain roofsnake" in line
+
+
+def test_an_operator_without_a_capture_is_said_and_left_out(changing: Path) -> None:
+    (changing / "kernels/relu.py").write_text((changing / "kernels/gelu.py").read_text())
+    code, output = snakemake(changing, "reports/all", *REPLAY, "--dry-run")
+    assert code == 0, output
+    assert "relu: captures/h200 has no capture of it; left out of the reports" in output
+    code, output = snakemake(changing, "reports/relu", *REPLAY)
+    assert code != 0
+    assert "captures/h200/relu/" in output
+    assert "no recorded capture; measure relu on a GPU" in output
