@@ -17,6 +17,13 @@ rule:
         expand("results/reports/{operator}.md", operator=OPERATORS),
 
 
+rule:
+    name:
+        "builds/all"
+    input:
+        expand("results/reports/{operator}.builds.md", operator=OPERATORS),
+
+
 for operator in KNOWN_OPERATORS:
 
     rule:
@@ -24,6 +31,12 @@ for operator in KNOWN_OPERATORS:
             f"reports/{operator}"
         input:
             f"results/reports/{operator}.md",
+
+    rule:
+        name:
+            f"builds/{operator}"
+        input:
+            f"results/reports/{operator}.builds.md",
 
 
 include: "workflows/build.smk"
@@ -34,7 +47,8 @@ include: "workflows/captures.smk"
 
 
 onsuccess:
-    logger.info("Reports: results/reports/index.md (in a browser: results/reports/index.html)")
+    for line in landing():
+        logger.info(line)
 
 
 onerror:

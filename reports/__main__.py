@@ -7,8 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-from reports.frames import Frames, FramesError, load
-from reports.page import LIVE, REPLAY, index_page, operator_page
+from reports.frames import Frames, FramesError, load, read
+from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
+
+_BUILD_FRAMES = ("builds", "runs")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,8 +41,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     operator.add_argument("folder", type=Path, help="folder of the operator's frames")
     index = commands.add_parser("index", help="write the index of the operators")
     index.add_argument("folders", type=Path, nargs="+", help="folders of frames")
-    for command in (operator, index):
+    builds = commands.add_parser("builds", help="write what an operator compiles to here")
+    builds.add_argument("folder", type=Path, help="folder of the frames builds and runs")
+    for command in (operator, index, builds):
         command.add_argument("--out", type=Path, required=True, help="folder to write to")
+    for command in (operator, index):
         command.add_argument("--source", choices=(LIVE, REPLAY), required=True)
         command.add_argument(
             "--source-sha256",
@@ -61,6 +66,9 @@ def _named_hash(text: str) -> tuple[str, str]:
 
 
 def _pages(options: argparse.Namespace) -> dict[str, str]:
+    if options.command == "builds":
+        parts = {name: read(options.folder / f"{name}.parquet", name) for name in _BUILD_FRAMES}
+        return builds_page(**parts)
     current = dict(options.source_sha256)
     if options.command == "index":
         operators = [load(folder) for folder in options.folders]

@@ -60,7 +60,7 @@ def load(folder: Path) -> Frames:
     """
     if not folder.is_dir():
         raise FramesError(folder, "no such folder", "run the parsing rules first")
-    frames = {name: _read(folder / f"{name}.parquet", name) for name in SCHEMAS}
+    frames = {name: read(folder / f"{name}.parquet", name) for name in SCHEMAS}
     operators = {
         str(name)
         for frame in frames.values()
@@ -76,7 +76,14 @@ def load(folder: Path) -> Frames:
     return Frames(operator=operator, **frames)
 
 
-def _read(path: Path, name: str) -> pd.DataFrame:
+def read(path: Path, name: str) -> pd.DataFrame:
+    """Read one frame and validate it by the schema of that name.
+
+    Raises
+    ------
+    FramesError
+        When the file is missing, is not Parquet or breaks the schema.
+    """
     if not path.is_file():
         raise FramesError(path, "no such file", "run the parsing rules first")
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import pandas as pd
 
 from reports import html, tables
 from reports.figures import bytes_figure, time_figure
@@ -128,6 +129,32 @@ def index_page(
         missing=MISSING,
     )
     return {"index.md": _tidy(markdown), "index.html": _html("Operators", _tidy(markdown), {})}
+
+
+def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
+    """Write what an operator compiles to here. Returns text by file name.
+
+    Parameters
+    ----------
+    builds, runs
+        Frames of a build of the present checkout; the operator is that of ``runs``.
+    """
+    run = records(runs)[0]
+    name = run["operator"]
+    markdown = _TEMPLATES.get_template("builds.md.j2").render(
+        title=escape(name),
+        source_file=code(f"kernels/{name}.py"),
+        toolchain=listing(
+            f"{tool} {escape(run[key])}"
+            for tool, key in (("Triton", "triton"), ("torch", "torch"), ("Python", "python"))
+            if run[key] is not None
+        ),
+        commit=MISSING if run["commit"] is None else code(short_commit(run["commit"])),
+        builds=tables.builds_table(records(builds)),
+        missing=MISSING,
+    )
+    text = _tidy(markdown)
+    return {f"{name}.builds.md": text, f"{name}.builds.html": _html(f"{name}: builds", text, {})}
 
 
 def _html(title: str, markdown: str, figures: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ import sys
 import time
 from pathlib import Path
 
+import yaml
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake.utils import validate
@@ -37,7 +38,9 @@ def validate_config():
         cause = error.__context__
         where = ".".join(["config", *getattr(cause, "absolute_path", ())])
         complaint = getattr(cause, "message", None) or str(error)
-        known = "source, gpu, operators, time_rounds, time_warm_up_s, nsys_repeats"
+        known = ", ".join(
+            yaml.safe_load(Path("config/config.schema.yaml").read_text())["properties"]
+        )
         raise WorkflowError(f"{where}: {complaint}; the keys are {known}") from None
 
 
@@ -191,6 +194,19 @@ def measured_captures(_):
             "captures/record: nothing is measured here; run it on a machine with a GPU"
         )
     return expand(f"{CAPTURES}/{{operator}}/{{name}}", operator=OPERATORS, name=PASSES)
+
+
+def landing():
+    """Return the lines that say where to look: the index, or else the pages of this run."""
+    written = [
+        page
+        for page in sorted(Path("results/reports").glob("*.md"))
+        if page.stat().st_mtime >= START
+    ]
+    index = [page for page in written if page.name == "index.md"]
+    return [
+        f"Reports: {page} (in a browser: {page.with_suffix('.html')})" for page in index or written
+    ]
 
 
 def complaints():

@@ -87,3 +87,14 @@ rule ncu:
     shell:
         "python -m kernels.harness ncu {wildcards.operator} --out {output.capture}"
         " --check {input.check} 2> {log}"
+
+
+rule doctor:
+    log:
+        f"{RESULTS}/logs/doctor.log",
+    conda:
+        "envs/gpu.yaml"
+    message:
+        "doctor: what keeps this machine from measuring"
+    shell:
+        "python -m kernels.harness doctor | tee {log}"

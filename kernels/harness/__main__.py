@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -61,7 +62,18 @@ def _doctor(_: argparse.Namespace) -> None:
     print("\n".join(found) if found else "this machine can measure: GPU, ncu, nsys, torch, triton")
 
 
+def _require_modules(*names: str) -> None:
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise HarnessError(
+                name,
+                "not installed in this Python",
+                "install it, on a machine without a GPU by `pip install -r requirements/build.txt`",
+            )
+
+
 def _measure(options: argparse.Namespace) -> None:
+    _require_modules("torch", "triton", "nvtx")
     from kernels.harness import discovery
     from kernels.harness.driver import Pass
 
@@ -76,6 +88,7 @@ def _measure(options: argparse.Namespace) -> None:
 
 
 def _build(options: argparse.Namespace) -> None:
+    _require_modules("torch", "triton")
     from kernels.harness import build, discovery, provenance
     from kernels.harness.driver import write_run
 

@@ -24,6 +24,14 @@ def test_operator_and_index(folder: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_builds_alone(folder: Path, tmp_path: Path) -> None:
+    assert main(["builds", str(folder), "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out/gelu.builds.md").read_text()
+    assert "for each architecture, with Triton " in page
+    assert "| sm_90 | ok |" in page
+    assert (tmp_path / "out/gelu.builds.html").exists()
+
+
 @pytest.mark.parametrize(("current", "stale"), [("5e" * 32, False), ("00" * 32, True)])
 def test_a_changed_source_is_marked(
     folder: Path, tmp_path: Path, current: str, *, stale: bool

@@ -47,10 +47,28 @@ def test_recording_needs_a_gpu(root: Path) -> None:
     assert "captures/record: nothing is measured here; run it on a machine with a GPU" in output
 
 
+@NO_GPU
+def test_the_doctor_names_what_is_missing(root: Path) -> None:
+    code, output = snakemake(root, "doctor")
+    assert code == 0, output
+    assert "nvidia-smi: shows no GPU; run on a machine with an NVIDIA GPU" in output
+
+
+def test_builds_need_triton_alone(checkout: Path) -> None:
+    code, output = snakemake(checkout, "builds/gelu")
+    assert code == 0, output
+    assert "Reports: results/reports/gelu.builds.md (in a browser: " in output
+    page = (checkout / "results/reports/gelu.builds.md").read_text()
+    for arch in ("sm_80", "sm_90", "sm_100"):
+        assert page.count(f"| {arch} | ok |") == 3
+
+
 def test_targets_are_listed(root: Path) -> None:
     code, output = snakemake(root, "--list-target-rules")
     assert code == 0
-    assert {"reports/all", "reports/gelu", "captures/record"} <= set(output.splitlines())
+    assert {"reports/all", "reports/gelu", "builds/all", "captures/record", "doctor"} <= set(
+        output.splitlines()
+    )
 
 
 @pytest.fixture

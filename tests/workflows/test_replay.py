@@ -63,6 +63,15 @@ def test_figures_agree_with_what_was_measured_by_hand(rendered: Path) -> None:
     assert triton.startswith("| `triton` | 1 | 0.268 | 0.24")
 
 
+def test_the_published_example_is_what_replay_writes(rendered: Path) -> None:
+    published = sorted((rendered / "docs/reports/h200").iterdir())
+    assert [path.name for path in published] == [
+        *("gelu.bytes.svg", "gelu.md", "gelu.time.svg", "index.md")
+    ]
+    for path in published:
+        assert path.read_bytes() == (rendered / "results/reports" / path.name).read_bytes()
+
+
 def test_nothing_is_done_twice(rendered: Path) -> None:
     assert planned(rendered, "reports/all", *REPLAY) == {}
 
