@@ -15,6 +15,8 @@ rule:
     input:
         "results/reports/index.md",
         expand("results/reports/{operator}.md", operator=OPERATORS),
+    message:
+        "reports/all is complete"
 
 
 rule:
@@ -22,6 +24,8 @@ rule:
         "builds/all"
     input:
         expand("results/reports/{operator}.builds.md", operator=OPERATORS),
+    message:
+        "builds/all is complete"
 
 
 for operator in KNOWN_OPERATORS:
@@ -31,12 +35,16 @@ for operator in KNOWN_OPERATORS:
             f"reports/{operator}"
         input:
             f"results/reports/{operator}.md",
+        message:
+            f"reports/{operator} is complete"
 
     rule:
         name:
             f"builds/{operator}"
         input:
             f"results/reports/{operator}.builds.md",
+        message:
+            f"builds/{operator} is complete"
 
 
 include: "workflows/build.smk"
