@@ -12,7 +12,7 @@ reports: $(VENV)/replay.stamp
 	@$(BIN)/snakemake $(TARGET) $(ARGS)
 
 test: $(VENV)/test.stamp lint
-	@$(BIN)/python -m pytest --numprocesses=auto $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

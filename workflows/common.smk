@@ -55,7 +55,8 @@ def choose_source():
     if not obstacles:
         return "live"
     if config["source"] == "live":
-        raise WorkflowError(f"source=live: {obstacles[0]}")
+        raise WorkflowError(f"source=live: {obstacles[0]}, {machine.REPLAY}")
+    logger.info(f"Replaying recorded captures, for this machine cannot measure: {obstacles[0]}")
     return "replay"
 
 

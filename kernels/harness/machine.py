@@ -66,12 +66,12 @@ def obstacles() -> list[str]:
     """Return, a line each, why this machine cannot measure; empty where it can."""
     found = []
     if not gpu_facts():
-        found.append(f"nvidia-smi: shows no GPU; run on a machine with an NVIDIA GPU, {REPLAY}")
+        found.append("nvidia-smi: shows no GPU; run on a machine with an NVIDIA GPU")
     for tool, product in (("ncu", "Nsight Compute"), ("nsys", "Nsight Systems")):
         if shutil.which(tool) is None:
-            found.append(f"{tool}: not on PATH; install {product} or add its folder, {REPLAY}")
+            found.append(f"{tool}: not on PATH; install {product} or add its folder")
     found.extend(
-        f"{module}: not installed in this Python; install it, {REPLAY}"
+        f"{module}: not installed in this Python; install it"
         for module in ("torch", "triton", "nvtx")
         if importlib.util.find_spec(module) is None
     )

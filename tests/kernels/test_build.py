@@ -49,12 +49,8 @@ def test_gelu_has_a_row_a_case_and_arch_of_its_triton_variant(gelu: list[Build])
     assert {made.config for made in gelu} == {json.dumps(config)}
 
 
-def test_gelu_loads_wide_where_the_size_divides(gelu: list[Build]) -> None:
-    widths = {(made.case, made.arch): (made.load_bits, made.store_bits) for made in gelu}
-    for arch in ("sm_80", "sm_90", "sm_100"):
-        assert widths["8192x8192-float32", arch] == (128, 128)
-        assert widths["8192x8192-bfloat16", arch] == (128, 128)
-        assert widths["4099x2053-float32", arch] == (32, 32)
+def test_gelu_loads_wide_whether_or_not_the_size_divides(gelu: list[Build]) -> None:
+    assert {(made.load_bits, made.store_bits) for made in gelu} == {(128, 128)}
 
 
 def test_gelu_resources(gelu: list[Build]) -> None:
@@ -63,7 +59,7 @@ def test_gelu_resources(gelu: list[Build]) -> None:
         assert (made.shared_bytes, made.threads_per_block) == (0, 128)
         assert (made.tensor_instructions, made.tensor_opcodes) == (0, "")
         assert 16 <= (made.registers_per_thread or 0) <= 40
-        assert 100 <= (made.sass_instructions or 0) <= 300
+        assert 100 <= (made.sass_instructions or 0) <= 450
         assert made.sass is not None
         assert "LDG.E" in made.sass
         assert f".target {made.arch}" in (made.ptx or "")

@@ -29,12 +29,7 @@ def refuse(x):
 OPERATOR = Operator(
     name="double",
     summary="2x",
-    variants=(
-        Variant("naive", lambda x: 2 * x, "2 * x"),
-        Variant("wrong", lambda x: 2 * x + 1, "off by one"),
-        Variant("refuses", refuse, "raises"),
-        CRASH
-    ),
+    variants=(Variant("naive", lambda x: 2 * x, "2 * x"), OTHERS),
     cases=(Case((5,), "float32"), Case((6,), "float32")),
     make_inputs=lambda case, device, generator: (torch.randn(case.shape, generator=generator),),
     reference=lambda x: 2 * x.double(),
@@ -46,15 +41,16 @@ OPERATOR = Operator(
 
 @pytest.fixture
 def workplace(checkout: Path) -> Path:
-    (checkout / "kernels/double.py").write_text(OPERATOR.replace("CRASH", ""))
+    others = 'Variant("wrong", lambda x: 2 * x + 1, "off"), Variant("refuses", refuse, "raises")'
+    (checkout / "kernels/double.py").write_text(OPERATOR.replace("OTHERS", others))
     return checkout
 
 
 @pytest.fixture
-def crashing(workplace: Path) -> Path:
-    text = OPERATOR.replace("CRASH", 'Variant("crashes", crash, "exits"),')
-    (workplace / "kernels/double.py").write_text(text)
-    return workplace
+def crashing(checkout: Path) -> Path:
+    others = 'Variant("crashes", crash, "exits")'
+    (checkout / "kernels/double.py").write_text(OPERATOR.replace("OTHERS", others))
+    return checkout
 
 
 def harness(
