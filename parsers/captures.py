@@ -13,13 +13,11 @@ import pandera.pandas as pa
 from pandera.errors import SchemaError, SchemaErrors
 
 from parsers import ncu, nsys
+from parsers.contract import DOMAIN, FORMAT, RUN_FILE, range_name
 from parsers.errors import CaptureError
 from parsers.files import check_present, sha256
-from parsers.ranges import DOMAIN
 from parsers.schemas import SCHEMAS, conform
 
-FORMAT = 1
-RUN_FILE = "run.json"
 _LEADING = "time"
 
 _TABLES = {
@@ -209,7 +207,7 @@ def _line(error: Exception) -> str:
 def _check_launches(run: Run, frame: pd.DataFrame, reports: list[Path]) -> None:
     ours = frame[frame["operator"].isin([run.operator])]
     seen = set(zip(ours["variant"], ours["case"], strict=True))
-    missing = [f"{run.operator}/{v}/{c}" for v, c in run.measured() if (v, c) not in seen]
+    missing = [range_name(run.operator, v, c) for v, c in run.measured() if (v, c) not in seen]
     if not missing:
         return
     more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""

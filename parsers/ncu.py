@@ -13,10 +13,10 @@ import ncu_report
 import pandas as pd
 
 from parsers import ncu_container as container
+from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Metric
-from parsers.ranges import DOMAIN, split_range
 from parsers.schemas import COUNTERS, conform
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R ncu`"

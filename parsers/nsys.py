@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import SQLITE_MAGIC, check_format
-from parsers.ranges import DOMAIN, split_range
 from parsers.schemas import TIMELINE, conform
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R nsys`"

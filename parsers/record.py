@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from parsers.captures import RUN_FILE, Run, parse_pass, read_run
+from parsers.captures import Run, parse_pass, read_run
+from parsers.contract import RUN_FILE
 from parsers.errors import CaptureError
 from parsers.files import sha256
 from parsers.scrub import find_leaks, local_secrets, scrub_ncu, scrub_sqlite

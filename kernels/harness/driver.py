@@ -7,7 +7,6 @@ dies, each variant runs alone, and a broken one costs only its own rows.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import shutil
 import sys
@@ -20,8 +19,9 @@ from kernels.harness import profilers, provenance
 from kernels.harness.errors import HarnessError
 from kernels.harness.plan import Pair, Plan
 from kernels.harness.spec import Operator
+from parsers.contract import FORMAT, RUN_FILE
+from parsers.files import sha256
 
-FORMAT = 1
 WORK = {"check": "check", "time": "time", "nsys": "ranges", "ncu": "ranges"}
 PROFILERS = ("nsys", "ncu")
 ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
@@ -194,12 +194,10 @@ def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list
             {"pass": row["pass"], "operator": operator.name, **outcome} for outcome in outcomes
         ],
         "files": {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(out.iterdir())
-            if path.name != "run.json"
+            path.name: sha256(path) for path in sorted(out.iterdir()) if path.name != RUN_FILE
         },
     }
-    (out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    (out / RUN_FILE).write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
 def _case_row(operator: Operator, index: int) -> dict[str, Any]:

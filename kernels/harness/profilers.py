@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernels.harness.errors import HarnessError
 from kernels.harness.machine import REPLAY
-from kernels.harness.worker import DOMAIN
+from parsers.contract import DOMAIN
 from parsers.metrics import requested
 
 NCU_COMPLAINTS: tuple[tuple[str, str, str], ...] = (

@@ -23,8 +23,8 @@ from kernels.harness.check import check
 from kernels.harness.plan import Plan
 from kernels.harness.spec import Case, Operator, Variant
 from kernels.harness.timing import COPY_BYTES, FLUSH_BYTES, Clock, copy_call
+from parsers.contract import DOMAIN, range_name
 
-DOMAIN = "roofsnake"
 COPY = "copy"
 RECOMPILE_LIMIT = 256
 
@@ -132,7 +132,8 @@ class Worker:
                 for name, call in calls.items():
                     flush.zero_()
                     self._synchronize()
-                    with nvtx.annotate(f"{self.operator.name}/{name}/{case.name}", domain=DOMAIN):
+                    entered = range_name(self.operator.name, name, case.name)
+                    with nvtx.annotate(entered, domain=DOMAIN):
                         call()
                     self._synchronize()
 

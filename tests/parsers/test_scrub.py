@@ -120,7 +120,7 @@ def test_real_exports(shared: Callable[[str], Path], tmp_path: Path, name: str) 
     ("content", "leaks"),
     [
         (b'.file 1 "/home/alice/gelu.py"', 1),
-        (b"\x14/root/x\x00\x01/tmp/a b", 2),
+        (b"\x14/opt/x\x00\x01/tmp/a b", 2),
         (b"\x00\x120/srv/somewhere/main", 1),
         (b"LIBRARIES=lib:/home/alice/lib", 1),
         (b"captures/data/gelu/time, results/build/gelu", 0),
