@@ -24,6 +24,9 @@ from parsers.files import sha256
 
 WORK = {"check": "check", "time": "time", "nsys": "ranges", "ncu": "ranges"}
 PROFILERS = ("nsys", "ncu")
+UNLISTED = ".nsys-rep"
+"""For Nsight Systems' own window; it stays here, for only ``nsys`` could read or scrub it."""
+
 ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 """Starting and ending torch's pool of compile workers takes longer than compiling a few kernels."""
 
@@ -136,9 +139,7 @@ class Pass:
         if (facts := scratch / "facts.json").exists():
             self._facts.update(json.loads(facts.read_text(encoding="utf-8")))
         if self.name == "nsys":
-            report = self.out / f"{name}.nsys-rep"
-            profilers.export_sqlite(report)
-            report.unlink()
+            profilers.export_sqlite(self.out / f"{name}{UNLISTED}")
 
 
 def _skipped(checked: Path, pairs: list[Pair]) -> list[Outcome]:
@@ -194,7 +195,9 @@ def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list
             {"pass": row["pass"], "operator": operator.name, **outcome} for outcome in outcomes
         ],
         "files": {
-            path.name: sha256(path) for path in sorted(out.iterdir()) if path.name != RUN_FILE
+            path.name: sha256(path)
+            for path in sorted(out.iterdir())
+            if path.name != RUN_FILE and path.suffix != UNLISTED
         },
     }
     (out / RUN_FILE).write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
