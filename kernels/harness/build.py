@@ -8,7 +8,6 @@ binary utilities then read the result.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import re
 import shutil
@@ -22,7 +21,7 @@ from typing import Any
 
 import triton
 
-from kernels.harness import sass
+from kernels.harness import sass, tables
 from kernels.harness.spec import Case, Operator, Variant
 from kernels.harness.trace import CHIPS, BuildError, Launch, launches, one_line, pretending, trace
 
@@ -128,10 +127,7 @@ def save(operator_name: str, builds: Sequence[Build], folder: Path) -> Path:
             if text is not None:
                 (folder / f"{stem}{suffix}").write_text(text, encoding="utf-8")
     table = folder / "builds.csv"
-    with table.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows(operator_name, builds, triton.__version__))
+    tables.write(table, rows(operator_name, builds, triton.__version__), COLUMNS)
     return table
 
 

@@ -6,16 +6,14 @@ dies, each variant runs alone, and a broken one costs only its own rows.
 
 from __future__ import annotations
 
-import csv
 import json
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernels.harness import profilers, provenance
+from kernels.harness import profilers, provenance, tables
 from kernels.harness.errors import HarnessError
 from kernels.harness.plan import Pair, Plan
 from kernels.harness.spec import Operator
@@ -135,7 +133,7 @@ class Pass:
     def _keep(self, name: str, scratch: Path) -> None:
         """Keep what the process wrote: tables are appended, reports keep a name of their own."""
         for table in sorted(scratch.glob("*.csv")):
-            append_csv(table, self.out / table.name)
+            tables.append(table, self.out / table.name)
         if (facts := scratch / "facts.json").exists():
             self._facts.update(json.loads(facts.read_text(encoding="utf-8")))
         if self.name == "nsys":
@@ -144,8 +142,7 @@ class Pass:
 
 def _skipped(checked: Path, pairs: list[Pair]) -> list[Outcome]:
     """Return an outcome for each pair that the check did not call ok."""
-    with (checked / "checks.csv").open(newline="", encoding="utf-8") as file:
-        rows = {(row["variant"], row["case"]): row for row in csv.DictReader(file)}
+    rows = {(row["variant"], row["case"]): row for row in tables.read(checked / "checks.csv")}
     missing = {"status": "failed", "reason": "it was not checked"}
     found = {pair: rows.get(pair, missing) for pair in pairs}
     return [
@@ -153,22 +150,6 @@ def _skipped(checked: Path, pairs: list[Pair]) -> list[Outcome]:
         for (v, c), row in found.items()
         if row["status"] != "ok"
     ]
-
-
-def append_csv(source: Path, target: Path) -> None:
-    """Append a table to one with the same columns, or copy it where there is none yet."""
-    if not target.exists():
-        shutil.copyfile(source, target)
-        return
-    with source.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    with target.open(newline="", encoding="utf-8") as file:
-        merged = [*csv.DictReader(file), *rows]
-    fields = list(dict.fromkeys(key for row in merged for key in row))
-    with target.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fields, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(merged)
 
 
 def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list[Outcome]) -> None:

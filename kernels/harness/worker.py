@@ -6,7 +6,6 @@ crash) ends it with an exit code other than 0, and the driver runs every variant
 
 from __future__ import annotations
 
-import csv
 import json
 import secrets
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 import nvtx
 import torch
 
-from kernels.harness import discovery
+from kernels.harness import discovery, tables
 from kernels.harness.check import check
 from kernels.harness.plan import Plan
 from kernels.harness.spec import Case, Operator, Variant
@@ -80,7 +79,7 @@ class Worker:
                     self._synchronize()
                 rows.append(row)
                 self._note(variant.name, case, row["status"], row["reason"])
-        write_csv(self.out / "checks.csv", rows)
+        tables.write(self.out / "checks.csv", rows)
 
     def _ready(self, case: Case, variants: list[Variant]) -> Calls:
         """Make inputs and run each variant until it is compiled and tuned; drop what raises."""
@@ -116,10 +115,10 @@ class Worker:
                 else:
                     samples.append((self.operator.name, name, case.name, number, duration))
         fields = ("operator", "variant", "case", "round", "duration_ns")
-        write_csv(
+        tables.write(
             self.out / "samples.csv", [dict(zip(fields, row, strict=True)) for row in samples]
         )
-        write_csv(self.out / "ceilings.csv", ceilings)
+        tables.write(self.out / "ceilings.csv", ceilings)
         facts = json.dumps(clock.clocks_under_load(copy))
         (self.out / "facts.json").write_text(facts, encoding="utf-8")
 
@@ -162,12 +161,3 @@ def one_line(error: BaseException) -> str:
     """Return an exception as one line: its type and the first line of its message."""
     message = str(error).strip().splitlines()
     return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows of perhaps different keys as CSV; no value is an empty field."""
-    fields = list(dict.fromkeys(key for row in rows for key in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fields, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from kernels.harness import tables
 from tests.checkouts import copy_checkout
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -59,11 +59,6 @@ def harness(where: Path, *arguments: str) -> None:
     assert answer.returncode == 0, answer.stderr[-4000:]
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = copy_checkout(tmp_path_factory.mktemp("gpu") / "checkout")
@@ -73,7 +68,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_check_finds_what_was_not_written_and_survives_an_illegal_access(checked: Path) -> None:
-    rows = {row["variant"]: row for row in table(checked / "out/check/checks.csv")}
+    rows = {row["variant"]: row for row in tables.read(checked / "out/check/checks.csv")}
     outcomes = json.loads((checked / "out/check/run.json").read_text())["outcomes"]
     status = {row["variant"]: row["status"] for row in outcomes}
     assert status == {"naive": "ok", "forgets": "wrong", "illegal": "failed", "right": "ok"}
@@ -85,7 +80,7 @@ def test_check_finds_what_was_not_written_and_survives_an_illegal_access(checked
 def test_only_right_variants_are_timed_in_interleaved_rounds(checked: Path) -> None:
     arguments = ("--check", "out/check", "--out", "out/time", "--rounds", "50")
     harness(checked, "time", "double", *arguments, "--warm-up-s", "0.1")
-    rows = table(checked / "out/time/samples.csv")
+    rows = tables.read(checked / "out/time/samples.csv")
     assert {row["variant"] for row in rows} == {"naive", "right"}
     assert len(rows) == 100
     assert all(float(row["duration_ns"]) > 0 for row in rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kernels.harness import tables
 from kernels.harness.profilers import complaint
 
 OPERATOR = '''
@@ -72,8 +72,8 @@ def harness(
 def check(where: Path) -> dict[tuple[str, str], dict[str, str]]:
     answer = harness(where, "check", "double", "--device", "cpu", "--out", "out/check")
     assert answer.returncode == 0, answer.stderr
-    with (where / "out/check/checks.csv").open(newline="") as file:
-        return {(row["variant"], row["case"]): row for row in csv.DictReader(file)}
+    rows = tables.read(where / "out/check/checks.csv")
+    return {(row["variant"], row["case"]): row for row in rows}
 
 
 def outcomes(where: Path, name: str) -> dict[tuple[str, str], tuple[str, str | None]]:
