@@ -13,8 +13,8 @@ rule:
     name:
         "reports/all"
     input:
-        "results/reports/index.md",
-        expand("results/reports/{operator}.md", operator=OPERATORS),
+        expand("results/reports/index.{kind}", kind=("md", "html")),
+        expand("results/reports/{operator}.{kind}", operator=OPERATORS, kind=PAGE),
     message:
         "reports/all is complete"
 
@@ -34,7 +34,7 @@ for operator in KNOWN_OPERATORS:
         name:
             f"reports/{operator}"
         input:
-            f"results/reports/{operator}.md",
+            [f"results/reports/{operator}.{kind}" for kind in PAGE],
         message:
             f"reports/{operator} is complete"
 

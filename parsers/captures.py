@@ -101,6 +101,9 @@ def read_run(folder: Path | str) -> Run:
     if content["pass"] not in PASSES:
         cause = f"has the unknown pass {content['pass']!r}, not one of {', '.join(PASSES)}"
         raise CaptureError(path, cause, remedy)
+    if content["pass"] != path.resolve().parent.name:
+        cause = f"is of the pass {content['pass']!r}, in the folder of another"
+        raise CaptureError(path, cause, remedy)
     rows = [content["run"], *content["variants"], *content["cases"], *content["outcomes"]]
     if not all(isinstance(row, dict) for row in rows):
         raise CaptureError(path, "has a row that is not an object", remedy)
@@ -151,14 +154,21 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     run = read_run(folder)
     verify(run)
     if run.pass_name in _TABLES:
-        return {name: _table(run, name) for name in _TABLES[run.pass_name]}
+        frames = {name: _table(run, name) for name in _TABLES[run.pass_name]}
+        if "samples" in frames:
+            _check_measured(run, frames["samples"], run.folder / "samples.csv", "no samples of")
+        return frames
     name, suffix, parse = _REPORTS[run.pass_name]
     reports = [run.folder / file for file in run.files if file.endswith(suffix)]
     if not reports and run.measured():
         raise CaptureError(run.path, f"lists no {suffix} file", run.remedy)
-    frames = [_parse(run, parse, report) for report in reports]
-    frame = pd.concat(frames, ignore_index=True) if frames else conform([], SCHEMAS[name])
-    _check_launches(run, frame, reports)
+    parts = [_parse(run, parse, report) for report in reports]
+    _check_apart(run, parts)
+    frame = pd.concat(parts, ignore_index=True) if parts else conform([], SCHEMAS[name])
+    place = reports[0] if len(reports) == 1 else run.folder
+    _check_measured(
+        run, frame, place, f"no launches in NVTX domain {DOMAIN} in the expected ranges"
+    )
     return {name: frame}
 
 
@@ -204,19 +214,29 @@ def _line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(":;. ")
 
 
-def _check_launches(run: Run, frame: pd.DataFrame, reports: list[Path]) -> None:
+def _pairs(run: Run, frame: pd.DataFrame) -> set[tuple[str, str]]:
     ours = frame[frame["operator"].isin([run.operator])]
-    seen = set(zip(ours["variant"], ours["case"], strict=True))
+    return set(zip(ours["variant"], ours["case"], strict=True))
+
+
+def _check_measured(run: Run, frame: pd.DataFrame, place: Path, lack: str) -> None:
+    """Check that all that counts as measured is there."""
+    seen = _pairs(run, frame)
     missing = [range_name(run.operator, v, c) for v, c in run.measured() if (v, c) not in seen]
-    if not missing:
-        return
-    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-    raise CaptureError(
-        reports[0] if len(reports) == 1 else run.folder,
-        f"no launches in the expected ranges {', '.join(missing[:3])}{more} of NVTX domain "
-        f"{DOMAIN}",
-        run.remedy,
-    )
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise CaptureError(place, f"{lack} {', '.join(missing[:3])}{more}", run.remedy)
+
+
+def _check_apart(run: Run, parts: list[pd.DataFrame]) -> None:
+    """Check that no launch can count twice: a variant and case are in one report alone."""
+    seen: set[tuple[str, str]] = set()
+    for part in parts:
+        pairs = _pairs(run, part)
+        if twice := sorted(seen & pairs):
+            name = range_name(run.operator, *twice[0])
+            raise CaptureError(run.path, f"two reports hold launches of {name}", run.remedy)
+        seen |= pairs
 
 
 def parse_runs(folders: Iterable[Path | str]) -> dict[str, pd.DataFrame]:

@@ -14,6 +14,8 @@ from parsers.errors import CaptureError
 from parsers.files import sha256
 from parsers.scrub import find_leaks, local_secrets, scrub_ncu, scrub_sqlite
 
+TEXT_SUFFIXES = (".csv", ".ptx", ".sass")
+
 
 def record(
     measured: Path, recorded: Path, operators: Iterable[str], passes: Iterable[str]
@@ -71,8 +73,12 @@ def _scrub(source: Path, target: Path, secrets: list[str]) -> None:
         scrub_ncu(source, target, secrets)
     elif source.suffix == ".sqlite":
         scrub_sqlite(source, target)
-    else:
+    elif source.suffix in TEXT_SUFFIXES:
         shutil.copyfile(source, target)
+    else:
+        raise CaptureError(
+            source, "is of a kind that cannot be scrubbed", "take it out of run.json"
+        )
 
 
 def _write_run(run: Run, target: Path) -> None:

@@ -13,15 +13,25 @@ import pandera.pandas as pa
 
 from parsers.metrics import METRICS, Metric
 
+MAX_NS = 1e12
+"""No call takes a quarter of an hour; infinity and nonsense are refused with it."""
+
 INTEGER, FLOAT, TEXT, FLAG = "Int64", "Float64", "string", "boolean"
 
 
 def _column(
-    dtype: str, meaning: str, unit: str = "", source: str = "", *, required: bool = False
+    dtype: str,
+    meaning: str,
+    unit: str = "",
+    source: str = "",
+    *,
+    required: bool = False,
+    checks: list[pa.Check] | None = None,
 ) -> pa.Column:
     """Make a column; ``required`` means that every row has a value."""
     return pa.Column(
         dtype,
+        checks=checks,
         nullable=not required,
         description=meaning,
         metadata={"unit": unit, "source": source},
@@ -32,8 +42,18 @@ def _text(meaning: str, source: str = "", *, required: bool = False) -> pa.Colum
     return _column(TEXT, meaning, source=source, required=required)
 
 
-def _schema(name: str, title: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
-    return pa.DataFrameSchema(columns, name=name, title=title, strict=True, coerce=True)
+def _schema(
+    name: str, title: str, columns: dict[str, pa.Column], unique: list[str] | None = None
+) -> pa.DataFrameSchema:
+    return pa.DataFrameSchema(
+        columns, name=name, title=title, strict=True, coerce=True, unique=unique
+    )
+
+
+def _timed() -> pa.Column:
+    """Make the column of a duration by CUDA events: a time that a call can have taken."""
+    possible = pa.Check.in_range(0, MAX_NS, include_min=False)
+    return _column(FLOAT, "time of one call", "ns", "CUDA events", required=True, checks=[possible])
 
 
 def _key(*, required: bool = True) -> dict[str, pa.Column]:
@@ -63,7 +83,7 @@ SAMPLES = _schema(
     {
         **_key(),
         "round": _column(INTEGER, "round of the sample; a round times each variant once"),
-        "duration_ns": _column(FLOAT, "time of one call", "ns", "CUDA events", required=True),
+        "duration_ns": _timed(),
     },
 )
 
@@ -71,10 +91,14 @@ CEILINGS = _schema(
     "ceilings",
     "One row a sample of what this GPU reaches, measured in the same rounds.",
     {
-        "ceiling": _text("what was measured: copy", required=True),
+        "ceiling": _text(
+            "copy: a large one; equal_copy: one of the case's fewest bytes; empty: nothing",
+            required=True,
+        ),
+        "case": _text("the case, where it is an equal copy"),
         "round": _column(INTEGER, "round of the sample"),
         "moved_bytes": _column(INTEGER, "bytes read plus bytes written", "B", required=True),
-        "duration_ns": _column(FLOAT, "time of one call", "ns", "CUDA events", required=True),
+        "duration_ns": _timed(),
     },
 )
 

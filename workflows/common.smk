@@ -23,6 +23,7 @@ FRAMES_OF_PASS = {
     "ncu": ("counters",),
 }
 PASSES = tuple(FRAMES_OF_PASS)
+PAGE = ("md", "html", "time.svg", "bytes.svg")
 RUN_FRAMES = ("runs", "cases", "variants", "outcomes")
 ALL_FRAMES = (
     *(frame for frames in FRAMES_OF_PASS.values() for frame in frames),
@@ -56,7 +57,9 @@ def choose_source():
         return "live"
     if config["source"] == "live":
         raise WorkflowError(f"source=live: {obstacles[0]}, {machine.REPLAY}")
-    logger.info(f"Replaying recorded captures, for this machine cannot measure: {obstacles[0]}")
+    logger.info(
+        f"Replaying recorded captures, nothing is measured, not by -R either: {obstacles[0]}"
+    )
     return "replay"
 
 
@@ -76,19 +79,34 @@ def choose_gpu():
 
 
 def choose_operators():
-    """Return the configured operators; in replay, say which have no capture and leave them out."""
+    """Return the operators to report; say which are left out, and why."""
+    for name in discovery.misnamed():
+        logger.warning(
+            f"kernels/{name}.py: no operator can have that name; use lower-case letters, digits"
+            " and _, but neither all nor index"
+        )
     unknown = sorted(set(config["operators"]) - set(KNOWN_OPERATORS))
     if unknown:
         raise WorkflowError(
             f"operators: no kernels/{unknown[0]}.py; there are {', '.join(KNOWN_OPERATORS)}"
         )
-    wanted = config["operators"] or KNOWN_OPERATORS
+    return [name for name in config["operators"] or KNOWN_OPERATORS if is_ready(name)]
+
+
+def is_ready(operator):
+    """Say whether an operator can be reported: in replay it needs a whole capture."""
     if SOURCE == "live":
-        return wanted
-    missing = [name for name in wanted if not Path(f"captures/{GPU}/{name}").is_dir()]
-    for name in missing:
-        logger.warning(f"{name}: captures/{GPU} has no capture of it; left out of the reports")
-    return [name for name in wanted if name not in missing]
+        return True
+    folder = Path("captures", GPU, operator)
+    if not folder.is_dir():
+        logger.warning(f"{operator}: captures/{GPU} has no capture of it; left out of the reports")
+        return False
+    for name in PASSES:
+        if not (folder / name / "run.json").is_file():
+            raise WorkflowError(
+                f"{folder / name / 'run.json'}: no such file; restore it with `git checkout`"
+            )
+    return True
 
 
 SOURCE = choose_source()
@@ -117,15 +135,30 @@ REPORTS = [*python_files("reports"), *PARSERS]
 TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
 
 
+def source_files(operator):
+    """Return the operator's module and those that it imports; a broken one fails its own jobs."""
+    try:
+        return [os.path.relpath(path) for path in discovery.source_files(operator)]
+    except discovery.OperatorError:
+        return [f"kernels/{operator}.py"]
+
+
+def source_hash(operator):
+    """Return the hash of the operator's source; a broken module has none that was measured."""
+    try:
+        return discovery.source_sha256(operator)
+    except discovery.OperatorError:
+        return "unreadable"
+
+
 def operator_source(wildcards):
-    """Return the operator's module and the operators' modules that it imports."""
-    return [os.path.relpath(path) for path in discovery.source_files(wildcards.operator)]
+    """Return the modules that an operator's results depend on."""
+    return source_files(wildcards.operator)
 
 
 def every_source(_):
-    """Return the modules of all operators that are reported."""
-    files = {path for name in OPERATORS for path in discovery.source_files(name)}
-    return sorted(map(os.path.relpath, files))
+    """Return the modules that the results of all reported operators depend on."""
+    return sorted({path for operator in OPERATORS for path in source_files(operator)})
 
 
 # Params are inferred from input and output, not given as plain values: Snakemake loads pandas to
@@ -150,7 +183,7 @@ def folders_of_frames(wildcards, input):
 def provenance(wildcards, input):
     """Return the options that say where frames come from and what the operators' source is now."""
     hashes = [
-        f"{os.path.basename(folder)}={discovery.source_sha256(os.path.basename(folder))}"
+        f"{os.path.basename(folder)}={source_hash(os.path.basename(folder))}"
         for folder in folders_of_frames(wildcards, input)
     ]
     return f"--source {SOURCE} --source-sha256 {' '.join(hashes)}"

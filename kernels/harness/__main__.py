@@ -93,10 +93,11 @@ def _build(options: argparse.Namespace) -> None:
     from kernels.harness.driver import write_run
 
     operator = discovery.load(options.operator)
+    began = provenance.origin(operator.name)
     builds = build.compile_operator(operator)
     _empty(options.out)
     build.save(operator.name, builds, options.out)
-    row = provenance.run_row(operator, "build", tool=None, settings={})
+    row = provenance.run_row(operator, "build", began, tool=None, settings={})
     write_run(operator, options.out, row, build.outcomes(builds))
 
 

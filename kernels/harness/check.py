@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from typing import Any
 
@@ -40,11 +39,15 @@ def check(operator: Operator, variant: Variant, case: Case, device: str) -> dict
         "atol": tolerance.atol,
     }
     reason = _misfit(output, reference, case)
-    if reason is None and not all(map(torch.equal, inputs, untouched)):
+    if reason is None and not all(map(_same, inputs, untouched)):
         reason = "the variant changed its inputs"
     if reason is not None:
         return {**row, "status": "wrong", "reason": reason}
     return {**row, **compare(output, reference, tolerance)}
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return bool(((one == other) | (one.isnan() & other.isnan())).all())
 
 
 def _misfit(output: torch.Tensor, reference: torch.Tensor, case: Case) -> str | None:
@@ -58,32 +61,38 @@ def _misfit(output: torch.Tensor, reference: torch.Tensor, case: Case) -> str | 
 class poisoned:  # noqa: N801 - a context manager reads like a function
     """Within this context, newly allocated memory of about ``size_bytes`` holds NaN.
 
-    On CUDA, blocks of that size are filled with NaN and given back to torch's caching allocator,
-    which hands them out again to the next allocations of that size. On the CPU, torch itself
-    fills what it allocates (``torch.utils.deterministic.fill_uninitialized_memory``).
+    On CUDA, blocks of that size are filled with bytes of all ones, NaN in every float dtype, and
+    given back to torch's caching allocator, which hands them out again to the next allocations of
+    that size. A variant that frees intermediates of that size itself may get one of those instead
+    for its output. On the CPU, torch itself fills what it allocates
+    (``torch.utils.deterministic.fill_uninitialized_memory``).
     """
 
     def __init__(self, size_bytes: int, device: str) -> None:
         self.size_bytes = size_bytes
         self.device = device
-        self._deterministic = False
+        self._before = (False, False)
 
     def __enter__(self) -> None:
         if self.device == "cpu":
-            self._deterministic = torch.are_deterministic_algorithms_enabled()
+            self._before = (
+                torch.are_deterministic_algorithms_enabled(),
+                torch.is_deterministic_algorithms_warn_only_enabled(),
+            )
             torch.use_deterministic_algorithms(True, warn_only=True)
             return
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
         blocks = [
-            torch.full((max(self.size_bytes // 4, 1),), math.nan, device=self.device)
+            torch.full((max(self.size_bytes, 1),), 0xFF, dtype=torch.uint8, device=self.device)
             for _ in range(POISON_BLOCKS)
         ]
         del blocks
 
     def __exit__(self, *_: object) -> None:
         if self.device == "cpu":
-            torch.use_deterministic_algorithms(self._deterministic)
+            enabled, warn_only = self._before
+            torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
 def compare(output: torch.Tensor, reference: torch.Tensor, tolerance: Tolerance) -> dict[str, Any]:
@@ -97,7 +106,8 @@ def compare(output: torch.Tensor, reference: torch.Tensor, tolerance: Tolerance)
     alike = (actual == reference) | (actual.isnan() & reference.isnan())
     finite = actual.isfinite() & reference.isfinite()
     error = torch.where(alike, 0.0, (actual - reference).abs())
-    share = error / (tolerance.atol + tolerance.rtol * reference.abs())
+    accepted = tolerance.atol + tolerance.rtol * reference.abs()
+    share = torch.where(error == 0, 0.0, error / accepted)
     wrong = ~alike & ~(finite & (share <= 1))
     result: dict[str, Any] = {
         "status": "wrong" if bool(wrong.any()) else "ok",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from kernels.harness.errors import HarnessError
-from kernels.harness.spec import Operator
+from kernels.harness.spec import NAME, RESERVED, Operator
 
 FOLDER = Path(__file__).resolve().parents[1]
 PACKAGE = "kernels"
@@ -25,8 +26,19 @@ class OperatorError(HarnessError):
 
 
 def names(folder: Path = FOLDER) -> list[str]:
-    """Return the names of the operators in a folder, sorted."""
-    return sorted(path.stem for path in folder.glob("*.py") if not path.name.startswith("_"))
+    """Return the names of the operators in a folder, sorted; `misnamed` has the other modules."""
+    return sorted(set(_modules(folder)) - set(misnamed(folder)))
+
+
+def misnamed(folder: Path = FOLDER) -> list[str]:
+    """Return the modules in a folder that cannot be operators, for their names say other things."""
+    return sorted(
+        name for name in _modules(folder) if not re.fullmatch(NAME, name) or name in RESERVED
+    )
+
+
+def _modules(folder: Path) -> list[str]:
+    return [path.stem for path in folder.glob("*.py") if not path.name.startswith("_")]
 
 
 def load(name: str, folder: Path = FOLDER) -> Operator:

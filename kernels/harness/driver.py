@@ -22,6 +22,9 @@ from parsers.files import sha256
 
 WORK = {"check": "check", "time": "time", "nsys": "ranges", "ncu": "ranges"}
 PROFILERS = ("nsys", "ncu")
+TOGETHER = "all"
+"""Name of the report of all variants; one of a single variant has the variant's name."""
+
 UNLISTED = ".nsys-rep"
 """For Nsight Systems' own window; it stays here, for only ``nsys`` could read or scrub it."""
 
@@ -57,6 +60,7 @@ class Pass:
         """
         if self.name in PROFILERS:
             profilers.require(self.name)
+        origin = provenance.origin(self.operator.name)
         self.out.mkdir(parents=True, exist_ok=True)
         pairs = [(v.name, c.name) for v in self.operator.variants for c in self.operator.cases]
         skipped = _skipped(checked, pairs) if checked else []
@@ -73,62 +77,71 @@ class Pass:
         row = provenance.run_row(
             self.operator,
             self.name,
+            origin,
             tool=self.name if self.name in PROFILERS else None,
             settings={**self.settings, "each_variant_alone": alone},
         )
         write_run(self.operator, self.out, row | self._facts, [*skipped, *outcomes])
 
     def _run(self, pairs: list[Pair]) -> tuple[list[Outcome], bool]:
-        outcomes, output = self._process("all", pairs)
+        outcomes, _ = self._process(TOGETHER, pairs)
         if outcomes is not None:
             return outcomes, False
-        together: list[Outcome] = []
+        apart: list[Outcome] = []
         for variant in dict.fromkeys(variant for variant, _ in pairs):
             mine = [pair for pair in pairs if pair[0] == variant]
-            outcomes, output = self._process(variant, mine)
-            reason = f"the process died: {profilers.last_line(output)}"
-            together += outcomes or [
+            outcomes, reason = self._process(variant, mine)
+            apart += outcomes or [
                 {"variant": variant, "case": case, "status": "failed", "reason": reason}
                 for _, case in mine
             ]
-        if not any(row["status"] == "ok" for row in together):
+        if not any(row["status"] == "ok" for row in apart):
             raise HarnessError(
                 f"{self.name} pass of {self.operator.name}",
-                profilers.last_line(output),
-                f"the log of the pass holds the whole output, run it again with"
+                str(apart[-1]["reason"]),
+                "the log of the pass holds the whole output; mend it and run"
                 f" `snakemake reports/{self.operator.name} -R {self.name}`",
             )
-        return together, True
+        return apart, True
 
-    def _process(self, name: str, pairs: list[Pair]) -> tuple[list[Outcome] | None, str]:
-        """Run pairs in one process; outcomes are None where it died."""
-        with tempfile.TemporaryDirectory() as scratch:
+    def _process(self, name: str, pairs: list[Pair]) -> tuple[list[Outcome] | None, str | None]:
+        """Run pairs in one process; where it died, keep nothing and say why."""
+        with tempfile.TemporaryDirectory() as folder:
+            scratch = Path(folder)
             plan = Plan(
                 operator=self.operator.name,
                 work=WORK[self.name],
                 pairs=tuple(pairs),
                 settings=self.settings,
-                out=scratch,
+                out=folder,
                 device=self.device,
+                paired=name == TOGETHER,
             )
-            plan.write(Path(scratch) / "plan.json")
-            work = [sys.executable, "-m", "kernels.harness", "work", f"{scratch}/plan.json"]
+            plan.write(scratch / "plan.json")
+            work = [sys.executable, "-m", "kernels.harness", "work", str(scratch / "plan.json")]
             answer = profilers.run([*self._prefix(name), *work], ONE_COMPILE_THREAD)
             sys.stderr.write(answer.stdout)
-            if self.name == "ncu" and (known := profilers.complaint(answer.stdout)):
-                raise HarnessError("ncu", *known)
-            written = Path(scratch) / "outcomes.json"
-            if not written.exists():
-                return None, answer.stdout
-            self._keep(name, Path(scratch))
-            return json.loads(written.read_text(encoding="utf-8")), answer.stdout
+            known = profilers.complaint(answer.stdout) if self.name == "ncu" else None
+            if known and known.general:
+                raise HarnessError("ncu", known.cause, known.remedy)
+            outcomes = scratch / "outcomes.json"
+            report = self._report(name)
+            if not outcomes.exists() or (report and not report.exists()):
+                for leftover in self.out.glob(f"{name}.*"):
+                    leftover.unlink()
+                died = f"the process died: {profilers.last_line(answer.stdout)}"
+                return None, known.cause if known else died
+            self._keep(name, scratch)
+            return json.loads(outcomes.read_text(encoding="utf-8")), None
+
+    def _report(self, name: str) -> Path | None:
+        suffix = {"ncu": ".ncu-rep", "nsys": UNLISTED}.get(self.name)
+        return self.out / f"{name}{suffix}" if suffix else None
 
     def _prefix(self, name: str) -> list[str]:
-        if self.name == "ncu":
-            return profilers.ncu_command(self.out / f"{name}.ncu-rep")
-        if self.name == "nsys":
-            return profilers.nsys_command(self.out / f"{name}.nsys-rep")
-        return []
+        commands = {"ncu": profilers.ncu_command, "nsys": profilers.nsys_command}
+        report = self._report(name)
+        return commands[self.name](report) if report else []
 
     def _keep(self, name: str, scratch: Path) -> None:
         """Keep what the process wrote: tables are appended, reports keep a name of their own."""

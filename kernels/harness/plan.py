@@ -27,6 +27,9 @@ class Plan:
         Of the pass: ``rounds`` and ``warm_up_s`` for ``time``, ``repeats`` for ``ranges``.
     out
         Folder for the results; it exists.
+    paired
+        Whether samples of one round share the moment with those of all other variants: not where
+        each variant runs in a process of its own.
     """
 
     operator: str
@@ -35,6 +38,7 @@ class Plan:
     settings: dict[str, Any]
     out: str
     device: str = "cuda"
+    paired: bool = True
 
     def write(self, path: Path) -> None:
         """Write the plan as JSON."""

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.harness.errors import HarnessError
@@ -13,29 +14,44 @@ from kernels.harness.machine import REPLAY
 from parsers.contract import DOMAIN
 from parsers.metrics import requested
 
-NCU_COMPLAINTS: tuple[tuple[str, str, str], ...] = (
-    (
+
+@dataclass(frozen=True)
+class Complaint:
+    """What ``ncu`` says of itself: the sign in its output, what it means, and the way out.
+
+    One that is not ``general`` is about the one program that was profiled, not about the machine.
+    """
+
+    sign: str
+    cause: str
+    remedy: str
+    general: bool = True
+
+
+NCU_COMPLAINTS = (
+    Complaint(
         "ERR_NVGPUCTRPERM",
         "this user may not read GPU performance counters (ERR_NVGPUCTRPERM)",
         "run as root, or have an administrator load the nvidia module with"
         f" NVreg_RestrictProfilingToAdminUsers=0, {REPLAY}",
     ),
-    (
+    Complaint(
         "driver is not compatible",
         "the NVIDIA driver is too old for this Nsight Compute",
         "update the driver, or put an older ncu first on PATH",
     ),
-    (
+    Complaint(
         "LibraryNotLoaded",
         "the profiler's driver library could not be loaded",
         f"profile on the host or in a container that brings the whole driver, {REPLAY}",
     ),
-    (
+    Complaint(
         "No kernels were profiled",
         f"no kernel was launched inside an NVTX range of the domain {DOMAIN}",
         "check that the variants launch GPU kernels and that NVTX is not disabled",
+        general=False,
     ),
-    (
+    Complaint(
         "ERR_NVGPUCTR",
         "the GPU's performance counters are in use or not available",
         "end other profilers on this GPU (DCGM among them) and measure again",
@@ -43,12 +59,9 @@ NCU_COMPLAINTS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def complaint(output: str) -> tuple[str, str] | None:
-    """Return cause and remedy for the first known complaint in ``ncu``'s output, if any."""
-    for sign, cause, remedy in NCU_COMPLAINTS:
-        if sign in output:
-            return cause, remedy
-    return None
+def complaint(output: str) -> Complaint | None:
+    """Return the first known complaint in ``ncu``'s output, if any."""
+    return next((known for known in NCU_COMPLAINTS if known.sign in output), None)
 
 
 def require(tool: str) -> None:

@@ -64,12 +64,27 @@ def device_facts() -> dict[str, Any]:
     }
 
 
-def run_row(
-    operator: Operator, pass_name: str, *, tool: str | None, settings: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the row of ``runs`` for a pass that ends now.
+def origin(operator: str) -> dict[str, Any]:
+    """Return what identifies a pass that begins now: its date, commit and source."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": commit(),
+        "source_sha256": discovery.source_sha256(operator),
+    }
 
-    ``tool`` is the profiler's command; ``settings`` is whatever shaped the pass.
+
+def run_row(
+    operator: Operator,
+    pass_name: str,
+    began: dict[str, Any],
+    *,
+    tool: str | None,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the row of ``runs`` for a pass.
+
+    ``began`` is the `origin` taken before it; ``tool`` is the profiler's command; ``settings`` is
+    whatever shaped the pass.
     """
     import torch
 
@@ -77,13 +92,11 @@ def run_row(
         "operator": operator.name,
         "summary": operator.summary,
         "pass": pass_name,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
-        "source_sha256": discovery.source_sha256(operator.name),
+        **began,
         "roofsnake": _version("roofsnake") or _declared_version(),
         **machine.gpu_facts(),
         **device_facts(),
-        "clock_policy": "not locked" if machine.gpu_facts() else None,
+        "clock_policy": "left as found" if machine.gpu_facts() else None,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "cuda": torch.version.cuda,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
+
+NAME = "[a-z][a-z0-9_]*"
+"""Names of operators and variants: they stand in paths, NVTX ranges and rule names."""
+
+RESERVED = ("all", "index")
 
 Inputs = tuple["torch.Tensor", ...]
 
@@ -119,8 +125,16 @@ class Operator:
 
     def __post_init__(self) -> None:
         names = [variant.name for variant in self.variants]
-        if len(set(names)) != len(names):
-            raise ValueError(f"operator {self.name}: two variants share a name: {names}")
+        cases = [case.name for case in self.cases]
+        for kind, given in (("variants", names), ("cases", cases)):
+            if len(set(given)) != len(given):
+                raise ValueError(f"operator {self.name}: two {kind} share a name: {given}")
+        for name in names:
+            if not re.fullmatch(NAME, name) or name in RESERVED:
+                raise ValueError(
+                    f"operator {self.name}: variant {name!r} needs a name of lower-case letters,"
+                    f" digits and _ that is none of {RESERVED}"
+                )
         if self.baseline not in names:
             raise ValueError(
                 f"operator {self.name}: baseline {self.baseline!r} is not one of {names}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +14,11 @@ import torch
 from kernels.harness import machine
 
 FLUSH_BYTES = 2**30
-"""Written before each sample: many times any L2, and long enough (a quarter of a millisecond on an
+"""Read before each sample: many times any L2, and long enough (a quarter of a millisecond on an
 H200) for the CPU to queue the whole call meanwhile, so that its launch cost is not timed."""
 
-COPY_BYTES = 2**31
-"""Bytes that the copy reads, and writes again: 4.3 GB moved in all."""
+COPY_BYTES = 2**32
+"""Bytes that the large copy moves, half of them read and half written."""
 
 LOAD_CALLS = 500
 """Copies queued while the clocks are read: half a second on an H200, longer than the reading."""
@@ -35,15 +36,32 @@ def _no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
+class Flush:
+    """Empties the L2 cache of what a call may find there, by reading a buffer larger than it.
+
+    Reading leaves clean lines. Writing, as ``triton.testing.do_bench`` does, would leave dirty ones
+    whose way back to DRAM falls into the time of the call that follows.
+    """
+
+    def __init__(self, device: str = "cuda") -> None:
+        elements = FLUSH_BYTES // 4 if device == "cuda" else 1
+        self._buffer = torch.zeros(elements, device=device)
+
+    def __call__(self) -> None:
+        """Queue one flush."""
+        self._buffer.sum()
+
+
 class Clock:
     """Times calls on the current CUDA device in interleaved rounds.
 
-    The L2 cache is flushed before each sample. A round times every call once, beginning with
-    another one each time, so that drift of the clocks meets all alike.
+    The L2 cache is flushed before each sample. A round times every call once, in an order drawn
+    anew each time, so that drift of the clocks and the call before meet all alike.
     """
 
     def __init__(self) -> None:
-        self._flush = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        self._flush = Flush()
+        self._order = random.Random(0)  # noqa: S311 - an order, not a secret
 
     def warm_up(self, calls: dict[str, Call], seconds: float) -> None:
         """Run all calls in turn for a while, so that compilation is done and clocks are up."""
@@ -61,10 +79,10 @@ class Clock:
         events = {name: (_event(), _event()) for name in names}
         with _no_garbage_collection():
             for number in range(count):
-                first = number % len(names)
-                for name in names[first:] + names[:first]:
+                self._order.shuffle(names)
+                for name in names:
                     start, end = events[name]
-                    self._flush.zero_()
+                    self._flush()
                     start.record()
                     calls[name]()
                     end.record()
@@ -85,8 +103,15 @@ def _event() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
 
 
-def copy_call() -> Call:
-    """Return a call that copies ``COPY_BYTES`` from one buffer to another on the device."""
-    source = torch.empty(COPY_BYTES // 4, device="cuda").normal_()
+def copy_call(moved_bytes: int) -> Call:
+    """Return a call that copies between two buffers on the device.
+
+    ``moved_bytes`` are read and written together, so each buffer has half of them.
+    """
+    source = torch.empty(moved_bytes // 8, device="cuda").normal_()
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
+
+
+def empty_call() -> None:
+    """Do nothing: what two events around nothing measure is the timer's own share."""

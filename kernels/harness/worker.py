@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from kernels.harness import discovery, tables
 from kernels.harness.check import check
 from kernels.harness.plan import Plan
 from kernels.harness.spec import Case, Operator, Variant
-from kernels.harness.timing import COPY_BYTES, FLUSH_BYTES, Clock, copy_call
+from kernels.harness.timing import COPY_BYTES, Call, Clock, Flush, copy_call, empty_call
 from parsers.contract import DOMAIN, range_name
 
-COPY = "copy"
 RECOMPILE_LIMIT = 256
 
-Calls = dict[str, Callable[[], Any]]
+Calls = dict[str, Call]
+Row = dict[str, Any]
 
 
 class Worker:
@@ -103,33 +103,55 @@ class Worker:
 
     def _time(self) -> None:
         clock = Clock()
-        copy = copy_call()
-        samples, ceilings = [], []
+        large = copy_call(COPY_BYTES)
+        samples: list[Row] = []
+        ceilings: list[Row] = []
         for case, variants in self._by_case():
-            calls = self._ready(case, variants)
-            calls[COPY] = copy
-            clock.warm_up(calls, float(self.plan.settings["warm_up_s"]))
-            for number, name, duration in clock.rounds(calls, int(self.plan.settings["rounds"])):
-                if name == COPY:
-                    ceilings.append(_ceiling(number, duration))
-                else:
-                    samples.append((self.operator.name, name, case.name, number, duration))
-        fields = ("operator", "variant", "case", "round", "duration_ns")
-        tables.write(
-            self.out / "samples.csv", [dict(zip(fields, row, strict=True)) for row in samples]
-        )
+            of_variants, of_bounds = self._time_case(clock, case, variants, large)
+            samples += of_variants
+            ceilings += of_bounds
+        tables.write(self.out / "samples.csv", samples)
         tables.write(self.out / "ceilings.csv", ceilings)
-        facts = json.dumps(clock.clocks_under_load(copy))
+        facts = json.dumps(clock.clocks_under_load(large))
         (self.out / "facts.json").write_text(facts, encoding="utf-8")
 
+    def _time_case(
+        self, clock: Clock, case: Case, variants: list[Variant], large: Call
+    ) -> tuple[list[Row], list[Row]]:
+        """Time the variants of a case, and what the GPU reaches, in the same rounds.
+
+        Returns rows of the frames ``samples`` and ``ceilings``.
+        """
+        calls = self._ready(case, variants)
+        least = self.operator.cost(case).bytes
+        bounds = {
+            "=copy": ({"ceiling": "copy", "moved_bytes": COPY_BYTES}, large),
+            "=equal": (
+                {"ceiling": "equal_copy", "case": case.name, "moved_bytes": least},
+                copy_call(least),
+            ),
+            "=empty": ({"ceiling": "empty", "moved_bytes": 0}, empty_call),
+        }
+        all_calls = {**calls, **{name: call for name, (_, call) in bounds.items()}}
+        samples: list[Row] = []
+        ceilings: list[Row] = []
+        clock.warm_up(all_calls, float(self.plan.settings["warm_up_s"]))
+        for number, name, duration in clock.rounds(all_calls, int(self.plan.settings["rounds"])):
+            measured = {"round": number if self.plan.paired else None, "duration_ns": duration}
+            if name in bounds:
+                ceilings.append({**bounds[name][0], **measured})
+            else:
+                key = {"operator": self.operator.name, "variant": name, "case": case.name}
+                samples.append({**key, **measured})
+        return samples, ceilings
+
     def _ranges(self) -> None:
-        on_gpu = self.plan.device == "cuda"
-        flush = torch.empty(FLUSH_BYTES if on_gpu else 1, dtype=torch.int8, device=self.plan.device)
+        flush = Flush(self.plan.device)
         for case, variants in self._by_case():
             calls = self._ready(case, variants)
             for _ in range(int(self.plan.settings["repeats"])):
                 for name, call in calls.items():
-                    flush.zero_()
+                    flush()
                     self._synchronize()
                     entered = range_name(self.operator.name, name, case.name)
                     with nvtx.annotate(entered, domain=DOMAIN):
@@ -139,15 +161,6 @@ class Worker:
     def _synchronize(self) -> None:
         if self.plan.device == "cuda":
             torch.cuda.synchronize()
-
-
-def _ceiling(number: int, duration: float) -> dict[str, Any]:
-    return {
-        "ceiling": COPY,
-        "round": number,
-        "moved_bytes": 2 * COPY_BYTES,
-        "duration_ns": duration,
-    }
 
 
 def _keep_every_compilation() -> None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from kernels.harness import tables
+from kernels.harness.check import poisoned
 from tests.checkouts import copy_checkout
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -77,6 +78,13 @@ def test_check_finds_what_was_not_written_and_survives_an_illegal_access(checked
     assert "illegal" in reasons["illegal"] or "died" in reasons["illegal"]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_new_memory_is_poisoned_whatever_the_dtype(dtype: torch.dtype) -> None:
+    with poisoned(1000 * 1000 * dtype.itemsize, "cuda"):
+        fresh = torch.empty(1000, 1000, dtype=dtype, device="cuda")
+    assert bool(fresh.isnan().all())
+
+
 def test_only_right_variants_are_timed_in_interleaved_rounds(checked: Path) -> None:
     arguments = ("--check", "out/check", "--out", "out/time", "--rounds", "50")
     harness(checked, "time", "double", *arguments, "--warm-up-s", "0.1")
@@ -84,6 +92,8 @@ def test_only_right_variants_are_timed_in_interleaved_rounds(checked: Path) -> N
     assert {row["variant"] for row in rows} == {"naive", "right"}
     assert len(rows) == 100
     assert all(float(row["duration_ns"]) > 0 for row in rows)
+    bounds = {row["ceiling"] for row in tables.read(checked / "out/time/ceilings.csv")}
+    assert bounds == {"copy", "equal_copy", "empty"}
     run = json.loads((checked / "out/time/run.json").read_text())["run"]
     assert run["sm_clock_hz"] > 0
     assert run["sm_count"] == torch.cuda.get_device_properties(0).multi_processor_count

@@ -111,6 +111,23 @@ def test_compare_finds_one_element_that_a_norm_would_hide() -> None:
     assert result["tolerance_share"] == pytest.approx(1e-3 / 1.1e-5, rel=1e-3)
 
 
+def test_an_exact_answer_is_right_even_without_tolerance() -> None:
+    values = torch.tensor([0.0, 1.0])
+    result = compare(values, values.double(), Tolerance(rtol=1e-6, atol=0))
+    assert (result["status"], result["tolerance_share"]) == ("ok", 0)
+
+
+def test_an_input_that_holds_nan_is_not_taken_for_changed() -> None:
+    def with_nan(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
+        (x,) = _inputs(case, device, generator)
+        x[0] = math.nan
+        return (x,)
+
+    tried = operator(lambda x: x + x)
+    tried = Operator(**{**tried.__dict__, "make_inputs": with_nan})
+    assert check(tried, tried.variant("tried"), CASE, "cpu")["status"] == "ok"
+
+
 def test_operator_refuses_what_cannot_be() -> None:
     good = operator(_double)
     with pytest.raises(ValueError, match="baseline 'none' is not one of"):
@@ -119,3 +136,9 @@ def test_operator_refuses_what_cannot_be() -> None:
         Operator(**{**good.__dict__, "cases": (Case((1,), "float16"),)})
     with pytest.raises(ValueError, match="two variants share a name"):
         Operator(**{**good.__dict__, "variants": (good.variants[0], good.variants[0])})
+    with pytest.raises(ValueError, match="two cases share a name"):
+        Operator(**{**good.__dict__, "cases": (CASE, CASE)})
+    for name in ("all", "a/b", "A", ""):
+        variant = Variant(name, _double, "x * 2")
+        with pytest.raises(ValueError, match="needs a name of lower-case letters"):
+            Operator(**{**good.__dict__, "variants": (*good.variants, variant)})

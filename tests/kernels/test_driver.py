@@ -112,12 +112,13 @@ def test_a_crash_costs_only_the_crashing_variant(crashing: Path) -> None:
     assert json.loads(run["run"]["settings"])["each_variant_alone"] is True
 
 
-def write_checks(where: Path, verdict: str) -> None:
-    """Write what a check would have: the naive variant is as said, the others are not right."""
+def write_checks(where: Path, verdict: str, others: str) -> None:
+    """Write what a check would have: naive is as said, others are ok, wrong is wrong."""
     rows = ["variant,case,status,reason"]
     for case in ("5-float32", "6-float32"):
         rows.append(f"naive,{case},{verdict},")
         rows.append(f"wrong,{case},wrong,5 of 5 elements are wrong")
+        rows.append(f"{others},{case},ok,")
     (where / "out/check").mkdir(parents=True)
     (where / "out/check/checks.csv").write_text("\n".join(rows) + "\n")
 
@@ -131,9 +132,9 @@ def fake_tool(folder: Path, name: str, script: str) -> Path:
 
 
 def profile(
-    where: Path, name: str, path: Path, verdict: str = "ok"
+    where: Path, name: str, path: Path, verdict: str = "ok", others: str = "none"
 ) -> subprocess.CompletedProcess[str]:
-    write_checks(where, verdict)
+    write_checks(where, verdict, others)
     arguments = (name, "double", "--device", "cpu", "--check", "out/check", "--out", f"out/{name}")
     return harness(where, *arguments, path=path)
 
@@ -169,8 +170,8 @@ def test_each_complaint_of_ncu_has_a_cause_and_a_way_out(
 ) -> None:
     known = complaint(f"==PROF== Connected to process 7\n{said}\n")
     assert known is not None
-    assert cause in known[0]
-    assert remedy in known[1]
+    assert cause in known.cause
+    assert remedy in known.remedy
 
 
 def test_usual_output_is_no_complaint() -> None:
@@ -194,6 +195,40 @@ exec "$@"
     assert found["refuses", "5-float32"] == ("skipped", "check: it was not checked")
     run = json.loads((workplace / "out/ncu/run.json").read_text())
     assert list(run["files"]) == ["all.ncu-rep"]
+
+
+HALF_REPORT = """
+while [ "$1" != "--export" ]; do shift; done
+echo half > "$2.ncu-rep"; report="$2"; shift 2
+"$@" || { echo "==PROF== Disconnected"; exit 7; }
+echo whole > "$report.ncu-rep"
+"""
+
+
+def test_a_crash_under_a_profiler_leaves_no_half_report(crashing: Path, tmp_path: Path) -> None:
+    tools = fake_tool(tmp_path / "bin", "ncu", HALF_REPORT)
+    answer = profile(crashing, "ncu", tools, others="crashes")
+    assert answer.returncode == 0, answer.stderr
+    assert outcomes(crashing, "ncu")["crashes", "5-float32"] == (
+        "failed",
+        "the process died: Disconnected",
+    )
+    run = json.loads((crashing / "out/ncu/run.json").read_text())
+    assert list(run["files"]) == ["naive.ncu-rep"]
+    assert (crashing / "out/ncu/naive.ncu-rep").read_text() == "whole\n"
+
+
+def test_no_kernels_of_one_variant_is_its_own_failure(crashing: Path, tmp_path: Path) -> None:
+    """A variant that dies before its range makes ncu say that nothing was profiled."""
+    script = HALF_REPORT.replace("Disconnected", "No kernels were profiled").replace(
+        "exit 7", 'rm -f "$report.ncu-rep"; exit 7'
+    )
+    tools = fake_tool(tmp_path / "bin", "ncu", script)
+    answer = profile(crashing, "ncu", tools, others="crashes")
+    assert answer.returncode == 0, answer.stderr
+    found = outcomes(crashing, "ncu")
+    assert found["naive", "5-float32"] == ("ok", None)
+    assert str(found["crashes", "5-float32"][1]).startswith("no kernel was launched inside")
 
 
 def test_nothing_right_means_nothing_measured(workplace: Path, tmp_path: Path) -> None:
