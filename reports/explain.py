@@ -38,8 +38,11 @@ IDLE = 0.20
 """Launch gaps are named from a fifth of the range on: a profiler alone adds some per cent."""
 
 
-def difference(slow: Row, fast: Row) -> list[str]:
-    """Explain the time ratio of two rows of the comparison frame, slow over fast."""
+def difference(slow: Row, fast: Row, l2_bytes: float | None = None) -> list[str]:
+    """Explain the time ratio of two rows of the comparison frame, slow over fast.
+
+    ``l2_bytes`` is the size of the L2 cache, which bounds how many written bytes counters miss.
+    """
     time = slow["median_ns"] / fast["median_ns"]
     names = f"{code(slow['variant'])} → {code(fast['variant'])}"
     if slow["dram_bytes"] is None or fast["dram_bytes"] is None:
@@ -47,11 +50,31 @@ def difference(slow: Row, fast: Row) -> list[str]:
     if not fast["dram_bytes"] or not slow["dram_bytes"]:
         return [f"The ncu pass counted no DRAM bytes for one of {names}: bytes explain nothing."]
     traffic = slow["dram_bytes"] / fast["dram_bytes"]
+    low, high = _whole(slow, fast, l2_bytes)
+    missed = "" if traffic / low < SMALL else f", {_between(low, high)} with the writes left in L2"
     return [
         f"{names}: the time {_moves(time, 's')} (time pass), the DRAM bytes {_moves(traffic)} "
-        f"({_amounts(slow, fast)}; ncu pass){_launches(slow, fast)}.",
-        _conclusion(slow, fast, time, traffic),
+        f"({_amounts(slow, fast)}; ncu pass){missed}{_launches(slow, fast)}.",
+        _conclusion(slow, fast, time, min(max(time, low), high)),
     ]
+
+
+def _whole(slow: Row, fast: Row, l2_bytes: float | None) -> tuple[float, float]:
+    """Return between which bounds the ratio of all bytes moved lies.
+
+    Counters miss what L2 still holds of a launch's writes: the fewest bytes are moved for sure, and
+    each launch that one has more than the other may have written as much as L2 holds unseen.
+    """
+    above, below = (float(max(r["dram_bytes"], r["min_bytes"] or 0)) for r in (slow, fast))
+    unseen = 0.0
+    if slow["launches"] and fast["launches"] and slow["min_write_bytes"] and l2_bytes:
+        more = max(slow["launches"] - fast["launches"], 0)
+        unseen = more * min(slow["min_write_bytes"], l2_bytes)
+    return above / below, (above + unseen) / below
+
+
+def _between(low: float, high: float) -> str:
+    return times(low) if high / low < LEVEL else f"{digits(low)} to {times(high)}"
 
 
 def _moves(ratio: float, ending: str = "") -> str:
@@ -136,15 +159,21 @@ def partial(bytes_per_sector: float | None) -> bool:
 
 
 def bound(row: Row, bandwidth: float | None, l2_bytes: float | None) -> str | None:
-    """Say how near a row is to the copy bandwidth, and what that leaves to gain."""
-    share, name = row["copy_share"], code(row["variant"])
+    """Say how near a row is to the rate of a plain copy, and what that leaves to gain.
+
+    A copy of as many bytes is the measure where there is one: a small copy is slower than a large
+    one, and no kernel that moves as much can be expected to beat it by far.
+    """
+    equal, name = row["equal_copy_share"], code(row["variant"])
+    share = row["copy_share"] if equal is None else equal
     if share is None:
         return None
+    which = f"a large copy, {quantity(bandwidth, 'B/s')}," if equal is None else "a copy of as many"
     said = (
-        f"{name} moves its fewest bytes, {quantity(row['min_bytes'], 'B')}, at {percent(share)} of "
-        f"the measured copy bandwidth, {quantity(bandwidth, 'B/s')} (time pass)"
+        f"Counting only the {quantity(row['min_bytes'], 'B')} that it must move, {name} reaches "
+        f"{percent(share)} of the rate of {which} in the same rounds (time pass)"
     )
-    if share > BEYOND_COPY:
+    if equal is None and share > BEYOND_COPY:
         size = "" if l2_bytes is None else f", which holds {quantity(l2_bytes, 'B')}"
         return f"{said}: more than DRAM can give, so part of them stays in L2{size}."
     if share >= NEAR_COPY:
@@ -179,7 +208,7 @@ def coalescing(rows: list[Row]) -> str | None:
             if partial(row[f"{kind}_bytes_per_sector"])
         ]
         if uses:
-            parts.append(f"{code(row['variant'])} uses {listing(uses)}")
+            parts.append(f"{code(row['variant'])} uses {listing(uses)}{_served_by_l1(row)}")
     if parts:
         return f"An access uses its 32-byte sectors in part (ncu pass): {'; '.join(parts)}."
     if len(known) == 1:
@@ -187,11 +216,19 @@ def coalescing(rows: list[Row]) -> str | None:
     return "Coalescing is no difference: sectors are used in full (ncu pass)."
 
 
+def _served_by_l1(row: Row) -> str:
+    """Say where the unused parts of sectors go, if DRAM does not move more for them."""
+    excess, hits = row["amplification"], row["l1_hit_pct"]
+    if excess is None or excess > EXCESS or not hits:
+        return ""
+    return f", though DRAM moves no more for it, as {digits(hits)} % of its sectors hit L1"
+
+
 def occupancy(rows: list[Row]) -> str | None:
-    """Give the achieved occupancies, as information: a high one is neither needed nor enough."""
+    """Give the achieved occupancies: a high one is neither needed nor enough."""
     values = [r["occupancy_achieved_pct"] for r in rows if r["occupancy_achieved_pct"] is not None]
     if not values:
         return None
     low, high = digits(min(values)), digits(max(values))
     said = f"{low} %" if low == high else f"{low} to {high} %"
-    return f"Occupancy achieved is {said} (ncu pass), which is information, not a cause."
+    return f"Occupancy achieved is {said} (ncu pass); nothing here shows it to be a cause."

@@ -131,7 +131,9 @@ def cell(text: object) -> str:
 def listing(words: Iterable[str]) -> str:
     """Join words as in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     items = list(words)
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def short_commit(commit: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parsers.metrics import METRICS
+from parsers.metrics import METRICS, OCCUPANCY_LIMITS
 from reports.format import cell, code
 from reports.tables import Table
 
@@ -27,10 +27,16 @@ _TIMES: tuple[tuple[str, str, str], ...] = (
         "time, model",
     ),
     (
-        "Of copy",
+        "Of large copy",
         "useful bytes a second over the bandwidth of a large copy (bytes read plus written) "
         "timed in the same rounds",
         "time",
+    ),
+    (
+        "Of equal copy",
+        "the same over the rate of a copy that moves the fewest bytes of the case; above 100 % the "
+        "variant beats that copy",
+        "time, model",
     ),
     ("Launches", "kernels launched in one call", "ncu; nsys where it contradicts"),
     ("Fewest", "each input read once, each output written once", "model"),
@@ -45,13 +51,20 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Moved over fewest",
-        "DRAM bytes read plus written over the fewest; may be just below 1, as writes are missed",
+        "DRAM bytes read plus written over the fewest; below 1 by the writes that are missed, "
+        "which may be all of them where the output fits in L2",
         ("dram_read_bytes", "dram_write_bytes"),
     ),
     (
         "Sectors a load, a store",
-        "32-byte sectors a warp's request; the ideal is 4 for 4 bytes a lane, 16 for 16 bytes",
+        "32-byte sectors a warp's request",
         ("global_load_sectors", "global_load_requests"),
+    ),
+    (
+        "Ideal",
+        "sectors a request if every byte of a sector were used: sectors times bytes used over 32; "
+        "4 for 4 bytes a lane, 16 for 16",
+        ("global_load_sectors", "global_load_requests", "load_bytes_per_sector"),
     ),
     (
         "Used of a sector",
@@ -63,11 +76,15 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "warps active on an SM, % of what it can hold; launches weighted by duration",
         ("occupancy_achieved_pct",),
     ),
-    ("Theoretical", "warps that fit on an SM, % of what it holds", ("occupancy_theoretical_pct",)),
+    (
+        "Theoretical",
+        "warps that fit on an SM, % of what it holds; weighted by duration",
+        ("occupancy_theoretical_pct",),
+    ),
     (
         "Limiter",
         "the resource that allows the fewest blocks on an SM",
-        ("limit_registers_blocks", "limit_warps_blocks", "limit_shared_mem_blocks"),
+        tuple(OCCUPANCY_LIMITS),
     ),
     ("Registers", "registers a thread; the most of any launch", ("registers_per_thread",)),
     (
@@ -76,7 +93,11 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("local_load_instructions", "local_store_instructions"),
     ),
     ("SM, % of peak", "throughput of the SMs; weighted by duration", ("sm_throughput_pct",)),
-    ("Memory, % of peak", "busiest part of the memory system", ("memory_throughput_pct",)),
+    (
+        "Memory, % of peak",
+        "busiest part of the memory system; weighted by duration",
+        ("memory_throughput_pct",),
+    ),
     ("DRAM, % of peak", "throughput of DRAM; weighted by duration", ("dram_throughput_pct",)),
     ("ncu", "duration of the launch under Nsight Compute", ("duration_ns",)),
     ("Waves", "grid over the blocks that the GPU holds at once", ("waves",)),

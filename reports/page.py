@@ -32,7 +32,7 @@ from reports.notes import reading_table
 from reports.status import cases, variants
 from reports.summary import compare
 from reports.tables import Table
-from reports.timing import copy_bandwidth
+from reports.timing import copy_bandwidth, floor
 from reports.verdict import Verdict, judge
 
 LIVE, REPLAY = "live", "replay"
@@ -89,6 +89,7 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
         "recorded": _recorded(frames.runs),
         "source_file": code(f"kernels/{name}.py"),
         "sources": frames.runs["source_sha256"].nunique(),
+        "apart": listing(code(name) for name in _measured_apart(frames)),
         "figures": {"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
         "glance": _glance(verdicts),
         "variants": _variants(frames),
@@ -119,7 +120,7 @@ def index_page(
             if frames.operator in stale:
                 status += ", older than the source"
             rows.append((link, *_verdict_cells(verdict), status))
-    headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of copy", "Status")
+    headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of equal copy", "Status")
     recorded = "; ".join(dict.fromkeys(_recorded(frames.runs) for frames in listed))
     markdown = _TEMPLATES.get_template("index.md.j2").render(
         summary=f"{_plural(len(listed), 'operator')}, {_plural(len(rows), 'case')}.",
@@ -186,7 +187,7 @@ def _verdict_cells(verdict: Verdict) -> tuple[str, ...]:
         cell_code(verdict.case),
         listing(cell_code(name) for name in verdict.fastest),
         _gain(best),
-        percent(best["copy_share"]),
+        percent(best["equal_copy_share"]),
     )
 
 
@@ -202,7 +203,7 @@ def _gain(best: Row) -> str:
 
 def _glance(verdicts: list[Verdict]) -> Table:
     rows = tuple(_verdict_cells(verdict) for verdict in verdicts)
-    return Table(("Case", "Fastest", "Speed-up [95 %]", "Of copy"), rows, left=2)
+    return Table(("Case", "Fastest", "Speed-up [95 %]", "Of equal copy"), rows, left=2)
 
 
 def _status(rows: list[Row]) -> str:
@@ -227,7 +228,7 @@ def _parts(
                 "heading": code(verdict.case),
                 "facts": facts.get(verdict.case, "Its sizes are not recorded."),
                 "verdict": verdict,
-                "time": tables.time_table(rows),
+                "time": tables.time_table(rows, floor(frames.ceilings)),
                 "memory": tables.memory_table(rows),
                 "below_fewest": any((row["amplification"] or 1) < 1 for row in rows),
                 "occupancy": tables.occupancy_table(rows),
@@ -267,6 +268,12 @@ def _appendix(frames: Frames, source: str) -> dict[str, Table]:
         "machine": tables.machine_table(runs, source),
         "passes": tables.passes_table(runs),
     }
+
+
+def _measured_apart(frames: Frames) -> list[str]:
+    """Return the passes in which each variant ran in a process of its own."""
+    alone = '"each_variant_alone": true'
+    return [run["pass"] for run in records(frames.runs) if alone in (run["settings"] or "")]
 
 
 def _summary(frames: Frames) -> str:

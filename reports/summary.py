@@ -28,8 +28,11 @@ COLUMNS: dict[str, str] = {
     **dict.fromkeys(("launches", "launches_nsys"), "Int64"),
     "idle_share_nsys": "Float64",
     **dict.fromkeys(("dram_read_bytes", "dram_write_bytes", "dram_bytes", "min_bytes"), "Float64"),
+    "min_write_bytes": "Float64",
     **dict.fromkeys(("amplification", "useful_bytes_per_s", "copy_share"), "Float64"),
+    **dict.fromkeys(("equal_copy_share", "l1_hit_pct"), "Float64"),
     **dict.fromkeys(("load_sectors_per_request", "store_sectors_per_request"), "Float64"),
+    **dict.fromkeys(("load_sectors_ideal", "store_sectors_ideal"), "Float64"),
     **dict.fromkeys(("load_bytes_per_sector", "store_bytes_per_sector"), "Float64"),
     **dict.fromkeys(("occupancy_achieved_pct", "occupancy_theoretical_pct"), "Float64"),
     "occupancy_limiter": "string",
@@ -41,6 +44,8 @@ COLUMNS: dict[str, str] = {
 """Columns and dtypes. ``slowdown`` is the time over that of the case's fastest ranked variant;
 ``idle_share_nsys`` the share of the range in which no kernel ran; ``build_spills`` the spill
 instructions in the recorded build for the GPU's architecture."""
+
+SECTOR_BYTES = 32
 
 _FROM_COUNTERS = (
     "launches",
@@ -55,6 +60,7 @@ _FROM_COUNTERS = (
     "sm_throughput_pct",
     "memory_throughput_pct",
     "dram_throughput_pct",
+    "l1_hit_pct",
 )
 
 
@@ -68,6 +74,7 @@ class _Known:
     spills: dict[tuple[str, str], int]
     costs: dict[str, Row]
     bandwidth: float | None
+    equal: dict[str, float]
 
 
 def compare(frames: Frames) -> pd.DataFrame:
@@ -79,6 +86,7 @@ def compare(frames: Frames) -> pd.DataFrame:
         spills=_build_spills(frames),
         costs={r["case"]: r for r in records(frames.cases)},
         bandwidth=timing.copy_bandwidth(frames.ceilings),
+        equal=timing.equal_copy_rates(frames.ceilings),
     )
     states = statuses(frames)
     rows: list[Row] = []
@@ -87,7 +95,7 @@ def compare(frames: Frames) -> pd.DataFrame:
         for variant in variants(frames):
             row: Row = {"operator": frames.operator, "variant": variant, "case": case}
             row |= timed[variant] | _counted(known, variant, case)
-            row |= _bytes(row, known.costs.get(case, {}), known.bandwidth)
+            row |= _bytes(row, known, case)
             row |= _judged(states[variant, case], known, row)
             rows.append(row)
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
@@ -133,9 +141,11 @@ def _counted(known: _Known, variant: str, case: str) -> Row:
     rolled = known.rolled.get(pair, {})
     row = {column: rolled.get(column) for column in _FROM_COUNTERS}
     for kind in ("load", "store"):
-        row[f"{kind}_sectors_per_request"] = divided(
+        row[f"{kind}_sectors_per_request"] = sectors = divided(
             rolled.get(f"global_{kind}_sectors"), rolled.get(f"global_{kind}_requests")
         )
+        used = divided(rolled.get(f"{kind}_bytes_per_sector"), SECTOR_BYTES)
+        row[f"{kind}_sectors_ideal"] = None if sectors is None or not used else sectors * used
     row["local_instructions"] = added(
         rolled.get("local_load_instructions"), rolled.get("local_store_instructions")
     )
@@ -146,17 +156,20 @@ def _counted(known: _Known, variant: str, case: str) -> Row:
     return row
 
 
-def _bytes(row: Row, cost: Row, bandwidth: float | None) -> Row:
+def _bytes(row: Row, known: _Known, case: str) -> Row:
+    cost = known.costs.get(case, {})
     least = added(cost.get("min_read_bytes"), cost.get("min_write_bytes"))
     moved = added(row["dram_read_bytes"], row["dram_write_bytes"])
     rate = divided(least, row.get("median_ns"))
     useful = None if rate is None else rate * 1e9
     return {
         "min_bytes": least,
+        "min_write_bytes": cost.get("min_write_bytes"),
         "dram_bytes": moved,
         "amplification": divided(moved, least),
         "useful_bytes_per_s": useful,
-        "copy_share": divided(useful, bandwidth),
+        "copy_share": divided(useful, known.bandwidth),
+        "equal_copy_share": divided(useful, known.equal.get(case)),
     }
 
 

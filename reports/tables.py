@@ -16,6 +16,7 @@ from reports.format import (
     column,
     count,
     digits,
+    quantity,
     scale,
     short_commit,
 )
@@ -103,8 +104,9 @@ def _within(
     return f"{header}, {chosen.unit} [95 %]", values
 
 
-def time_table(rows: list[Row]) -> Table:
-    """Tabulate the times of one case, all of the time pass."""
+def time_table(rows: list[Row], floor_ns: float | None = None) -> Table:
+    """Tabulate the times of one case, all of the time pass; ``floor_ns`` is the timer's own."""
+    floor = "" if floor_ns is None else quantity(floor_ns * 1e-9, "s")
     return _table(
         [
             _names(rows),
@@ -112,10 +114,12 @@ def time_table(rows: list[Row]) -> Table:
             _numbers("Spread", rows, "spread", "%", 2, 100),
             _speedups(rows),
             _numbers("Useful", rows, "useful_bytes_per_s", "B/s"),
-            _numbers("Of copy", rows, "copy_share", "%", 3, 100),
+            _numbers("Of large copy", rows, "copy_share", "%", 3, 100),
+            _numbers("Of equal copy", rows, "equal_copy_share", "%", 3, 100),
             _counts("Samples", rows, "samples"),
             ("Status", [cell(row["status"]) for row in rows]),
-        ]
+        ],
+        note=floor and f"Two events around nothing are {floor} apart here; that is in every time.",
     )
 
 
@@ -142,7 +146,9 @@ def memory_table(rows: list[Row]) -> Table:
             ),
             _numbers("Moved over fewest", rows, "amplification", TIMES),
             _numbers("Sectors a load", rows, "load_sectors_per_request"),
+            _numbers("Ideal", rows, "load_sectors_ideal"),
             _numbers("Sectors a store", rows, "store_sectors_per_request"),
+            _numbers("Ideal", rows, "store_sectors_ideal"),
             _numbers("Used of a sector loaded", rows, "load_bytes_per_sector", "B"),
             _numbers("Used of a sector stored", rows, "store_bytes_per_sector", "B"),
         ]

@@ -136,3 +136,18 @@ def copy_bandwidth(ceilings: pd.DataFrame) -> float | None:
     medians = medians[medians > 0]
     rates = medians.index.to_numpy(dtype=np.float64) / values(medians) * 1e9
     return float(rates.max()) if rates.size else None
+
+
+def equal_copy_rates(ceilings: pd.DataFrame) -> dict[str, float]:
+    """Return, by case, the rate in B/s of a copy that moves the case's fewest bytes."""
+    copies = ceilings[ceilings["ceiling"] == "equal_copy"]
+    medians = copies.groupby("case")[["moved_bytes", "duration_ns"]].median()
+    medians = medians[medians["duration_ns"] > 0]
+    rates = medians["moved_bytes"] / medians["duration_ns"] * 1e9
+    return {str(case): float(rate) for case, rate in rates.items()}
+
+
+def floor(ceilings: pd.DataFrame) -> float | None:
+    """Return what the timer reads for nothing, in ns: the median of two events around no call."""
+    nothing = ceilings.loc[ceilings["ceiling"] == "empty", "duration_ns"]
+    return None if nothing.empty else float(nothing.median())

@@ -138,7 +138,10 @@ def _reasons(
     best, said = ranked[0], []
     slow = base if base is not None and base not in level else _next(ranked, level)
     if slow is not None:
-        said += explain.difference(slow, best)
+        said += explain.difference(slow, best, l2_bytes)
+    near = _next(ranked, level)
+    if near is not None and near is not slow:
+        said += explain.difference(near, best, l2_bytes)
     said += [
         sentence
         for sentence in (
