@@ -1,12 +1,13 @@
 # `make reports` and `make test` set up what they need in .venv and run; nothing else is needed.
-SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TARGET ?= reports/all
 
-.PHONY: reports test lint clean
+.PHONY: reports test lint environment clean
+
+expect = import sys; (3, 11) <= sys.version_info[:2] < (3, 14) or sys.exit("$(1): Python %d.%d.%d, expected 3.11 to 3.13; $(2)" % sys.version_info[:3])
 
 reports: $(VENV)/replay.stamp
 	@$(BIN)/snakemake $(TARGET) $(ARGS)
@@ -24,12 +25,21 @@ lint: $(VENV)/test.stamp
 	$(BIN)/snakemake --list-target-rules | grep --line-regexp --quiet reports/gelu
 
 # A Python that already has torch for CUDA shares it with the environment: a GPU node keeps its own.
-$(BIN)/python:
-	@$(PYTHON) -c 'import sys; (3, 11) <= sys.version_info[:2] < (3, 14) or sys.exit(f"$(PYTHON): Python {sys.version.split()[0]}, expected 3.11 to 3.13; name one with make PYTHON=python3.12")'
-	@echo "Setting up $(VENV)"
-	@$(PYTHON) -m venv $$($(PYTHON) -c 'import torch; print("--system-site-packages" if torch.version.cuda else "")' 2>/dev/null) $(VENV)
+# An environment that could not be made, or was interrupted, is not left behind.
+environment:
+	@test -e $(VENV) || { \
+	    $(PYTHON) -c '$(call expect,$(PYTHON),name one with make PYTHON=python3.12)' || exit; \
+	    echo "Setting up $(VENV)"; \
+	    shared=$$($(PYTHON) -c 'import torch; torch.version.cuda and print("--system-site-packages")' 2>/dev/null); \
+	    trap 'rm -rf $(VENV); exit 1' HUP INT TERM; \
+	    $(PYTHON) -m venv $$shared $(VENV) || { rm -rf $(VENV); exit 1; }; }
+	@$(BIN)/python -c 'import pip' 2>/dev/null || { echo "$(VENV): its Python is gone or has no pip; remove $(VENV) to set it up anew" >&2; exit 1; }
+	@$(BIN)/python -c '$(call expect,$(VENV),remove $(VENV) to set it up anew)'
+ifeq ($(origin PYTHON),command line)
+	@test "$$($(PYTHON) -V)" = "$$($(BIN)/python -V)" || { echo "$(VENV): $$($(BIN)/python -V), not that of PYTHON=$(PYTHON); remove $(VENV) to set it up anew" >&2; exit 1; }
+endif
 
-$(VENV)/replay.stamp: requirements/replay.txt requirements/constraints.txt | $(BIN)/python
+$(VENV)/replay.stamp: requirements/replay.txt requirements/constraints.txt | environment
 	@echo "Installing $<"
 	@$(PIP) install -r $< -c requirements/constraints.txt
 	@touch $@
