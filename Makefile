@@ -9,6 +9,8 @@ TARGET ?= reports/all
 
 expect = import sys; (3, 11) <= sys.version_info[:2] < (3, 14) or sys.exit("$(1): Python %d.%d.%d, expected 3.11 to 3.13; $(2)" % sys.version_info[:3])
 
+torch_folder = import pathlib, torch; torch.version.cuda and print(pathlib.Path(torch.__file__).parents[1])
+
 reports: $(VENV)/replay.stamp
 	@$(BIN)/snakemake $(TARGET) $(ARGS)
 
@@ -24,15 +26,16 @@ lint: $(VENV)/test.stamp
 	$(BIN)/snakemake reports/all --dry-run --quiet
 	$(BIN)/snakemake --list-target-rules | grep --line-regexp --quiet reports/gelu
 
-# A Python that already has torch for CUDA shares it with the environment: a GPU node keeps its own.
+# A Python that already has torch for CUDA shares it with the environment, by a path file that also
+# works where that Python is one of an environment itself: a GPU node keeps its own torch and Triton.
 # An environment that could not be made, or was interrupted, is not left behind.
 environment:
 	@test -e $(VENV) || { \
 	    $(PYTHON) -c '$(call expect,$(PYTHON),name one with make PYTHON=python3.12)' || exit; \
 	    echo "Setting up $(VENV)"; \
-	    shared=$$($(PYTHON) -c 'import torch; torch.version.cuda and print("--system-site-packages")' 2>/dev/null); \
 	    trap 'rm -rf $(VENV); exit 1' HUP INT TERM; \
-	    $(PYTHON) -m venv $$shared $(VENV) || { rm -rf $(VENV); exit 1; }; }
+	    $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
+	    $(PYTHON) -c '$(torch_folder)' 2>/dev/null > "$$(echo $(VENV)/lib/python3*/site-packages)/gpu-node.pth" || true; }
 	@$(BIN)/python -c 'import pip' 2>/dev/null || { echo "$(VENV): its Python is gone or has no pip; remove $(VENV) to set it up anew" >&2; exit 1; }
 	@$(BIN)/python -c '$(call expect,$(VENV),remove $(VENV) to set it up anew)'
 ifeq ($(origin PYTHON),command line)
@@ -47,7 +50,7 @@ $(VENV)/replay.stamp: requirements/replay.txt requirements/constraints.txt | env
 $(VENV)/test.stamp: requirements/test.txt requirements/build.txt $(VENV)/replay.stamp
 	@echo "Installing $<"
 	@$(PIP) install -r $< -c requirements/constraints.txt
-	@$(BIN)/python -c 'import torch, triton, nvtx' 2>/dev/null || { echo "Installing requirements/build.txt"; $(PIP) install -r requirements/build.txt; }
+	@$(BIN)/python -c 'import torch, triton' 2>/dev/null || { echo "Installing requirements/build.txt"; $(PIP) install -r requirements/build.txt; }
 	@touch $@
 
 clean:

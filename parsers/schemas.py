@@ -50,9 +50,9 @@ def _schema(
     )
 
 
-def _timed() -> pa.Column:
-    """Make the column of a duration by CUDA events: a time that a call can have taken."""
-    possible = pa.Check.in_range(0, MAX_NS, include_min=False)
+def _timed(*, none: bool = False) -> pa.Column:
+    """Make the column of a duration by CUDA events; where nothing is timed it may be ``none``."""
+    possible = pa.Check.in_range(0, MAX_NS, include_min=none)
     return _column(FLOAT, "time of one call", "ns", "CUDA events", required=True, checks=[possible])
 
 
@@ -98,7 +98,7 @@ CEILINGS = _schema(
         "case": _text("the case, where it is an equal copy"),
         "round": _column(INTEGER, "round of the sample"),
         "moved_bytes": _column(INTEGER, "bytes read plus bytes written", "B", required=True),
-        "duration_ns": _timed(),
+        "duration_ns": _timed(none=True),
     },
 )
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parsers import nsys
 from parsers.captures import parse_pass, parse_runs, read_run
 from parsers.errors import CaptureError
 from parsers.schemas import SCHEMAS
@@ -47,7 +50,9 @@ def test_only_an_empty_cell_is_missing(tmp_path: Path) -> None:
 def test_build_pass(tmp_path: Path) -> None:
     table = b"operator,variant,case,kernel,arch,config,status\ngelu,triton,small,k,sm_90,{},ok\n"
     files = {"builds.csv": table, "k.ptx": b"// ptx\n"}
-    assert parse_pass(write_pass(tmp_path / "b", "build", files))["builds"]["arch"][0] == "sm_90"
+    assert (
+        parse_pass(write_pass(tmp_path / "build", "build", files))["builds"]["arch"][0] == "sm_90"
+    )
 
 
 def test_nsys_pass(tmp_path: Path) -> None:
@@ -57,11 +62,34 @@ def test_nsys_pass(tmp_path: Path) -> None:
 
 
 def test_reports_of_variants_that_ran_alone_are_joined(tmp_path: Path) -> None:
-    export = write_export(tmp_path / "made.sqlite").read_bytes()
-    files = {"naive.sqlite": export, "triton.sqlite": export}
+    naive = write_export(tmp_path / "naive.sqlite")
+    triton = write_export(tmp_path / "triton.sqlite")
+    for path, kept in ((naive, "naive"), (triton, "triton")):
+        with closing(sqlite3.connect(path)) as database:
+            for table, column in (("NVTX_EVENTS", "text"), ("StringIds", "value")):
+                database.execute(
+                    f"UPDATE {table} SET {column} = 'elsewhere'"
+                    f" WHERE {column} LIKE 'gelu/%' AND {column} NOT LIKE ?",
+                    (f"gelu/{kept}/%",),
+                )
+            database.commit()
+        assert kept in set(nsys.parse(path)["variant"])
+    files = {path.name: path.read_bytes() for path in (naive, triton)}
     frames = parse_pass(write_pass(tmp_path / "nsys", "nsys", files))
     assert len(frames["timeline"]) == 22
     assert frames["timeline"].index.is_unique
+
+
+def test_a_launch_cannot_count_twice(tmp_path: Path) -> None:
+    export = write_export(tmp_path / "made.sqlite").read_bytes()
+    files = {"all.sqlite": export, "naive.sqlite": export}
+    said = _refusal(write_pass(tmp_path / "nsys", "nsys", files))
+    assert "run.json: two reports hold launches of gelu/" in said
+
+
+def test_a_pass_in_the_folder_of_another(tmp_path: Path) -> None:
+    said = _refusal(write_pass(tmp_path / "nsys", "time", TIME))
+    assert "run.json: is of the pass 'time', in the folder of another" in said
 
 
 def test_what_was_measured_must_be_there(tmp_path: Path) -> None:
@@ -70,8 +98,8 @@ def test_what_was_measured_must_be_there(tmp_path: Path) -> None:
     folder = tmp_path / "nsys"
     write_pass(folder, "nsys", {"all.sqlite": export}, outcomes=outcomes)
     assert _refusal(folder) == (
-        f"{folder / 'all.sqlite'}: no launches in the expected ranges gelu/v0/small, "
-        "gelu/v1/small, gelu/v2/small and 1 more of NVTX domain roofsnake; "
+        f"{folder / 'all.sqlite'}: no launches in NVTX domain roofsnake in the expected "
+        "ranges gelu/v0/small, gelu/v1/small, gelu/v2/small and 1 more; "
         "restore it with `git checkout`, or measure again with `snakemake reports/gelu -R nsys`"
     )
 
@@ -87,7 +115,7 @@ def test_real_report_without_our_ranges(ncu_report_path: Path, tmp_path: Path) -
     outcomes = [outcome("ncu", "no-such-variant")]
     files = {"all.ncu-rep": ncu_report_path.read_bytes()}
     folder = write_pass(tmp_path / "ncu", "ncu", files, outcomes=outcomes)
-    assert "no launches in the expected ranges gelu/no-such-variant/small" in _refusal(folder)
+    assert "in the expected ranges gelu/no-such-variant/small" in _refusal(folder)
 
 
 @pytest.mark.parametrize(
@@ -161,17 +189,20 @@ def test_a_truncated_file_is_called_truncated(tmp_path: Path) -> None:
         (SAMPLES.replace(b"1500.5", b"fast"), "duration_ns"),
         (SAMPLES.replace(b",250", b","), "duration_ns"),
         (SAMPLES.replace(b"small,0", b"small,0.5"), "round"),
-        (b"variant,case,round\n", ""),
+        (SAMPLES.replace(b"1500.5", b"-5"), "duration_ns"),
+        (SAMPLES.replace(b"1500.5", b"inf"), "duration_ns"),
     ],
 )
 def test_a_table_that_does_not_fit(tmp_path: Path, table: bytes, column: str) -> None:
     folder = write_pass(tmp_path / "time", "time", TIME | {"samples.csv": table})
-    if not column:
-        assert parse_pass(folder)["samples"].empty
-        return
     message = _refusal(folder)
     assert message.startswith(f"{folder / 'samples.csv'}: does not fit samples: ")
     assert column in message
+
+
+def test_a_table_without_rows_lacks_what_was_measured(tmp_path: Path) -> None:
+    folder = write_pass(tmp_path / "time", "time", TIME | {"samples.csv": b"variant,case,round\n"})
+    assert "samples.csv: no samples of gelu/naive/small, gelu/triton/small; " in _refusal(folder)
 
 
 def test_runs_of_all_passes(tmp_path: Path) -> None:
@@ -193,8 +224,8 @@ def test_runs_of_all_passes(tmp_path: Path) -> None:
 
 def test_runs_of_two_operators(tmp_path: Path) -> None:
     folders = [
-        write_pass(tmp_path / "a", "time", TIME),
-        write_pass(tmp_path / "b", "time", TIME, operator="softmax"),
+        write_pass(tmp_path / "gelu" / "time", "time", TIME),
+        write_pass(tmp_path / "softmax" / "time", "time", TIME, operator="softmax"),
     ]
     with pytest.raises(CaptureError, match="is of operator softmax, not gelu"):
         parse_runs(folders)

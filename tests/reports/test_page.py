@@ -190,7 +190,7 @@ def test_a_wrong_variant_is_shown_as_wrong() -> None:
     frames = make(checks=checks, samples=sample_rows(left), counters=rows, timeline=lines)
     markdown = operator_page(frames, "live")["gelu.md"]
     assert "`triton` is **wrong**: 12 of 67,108,864 elements" in markdown
-    assert "| `triton` | – | – | – | – | – | 0 | wrong |" in markdown
+    assert "| `triton` | – | – | – | – | – | – | 0 | wrong |" in markdown
     assert "| 1 wrong |" in index_page([frames], "live")["index.md"]
 
 

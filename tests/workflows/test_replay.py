@@ -83,6 +83,30 @@ def test_touching_files_rebuilds_nothing(rendered: Path) -> None:
     assert planned(rendered, "reports/all", *REPLAY) == {}
 
 
+def test_a_deleted_figure_is_made_again(changing: Path) -> None:
+    (changing / "results/reports/gelu.time.svg").unlink()
+    assert "report" in planned(changing, "reports/all", *REPLAY)
+
+
+def test_a_broken_or_misnamed_operator_stops_no_other(changing: Path) -> None:
+    (changing / "kernels/gelu.py").write_text("def broken(:\n")
+    (changing / "kernels/all.py").write_text("")
+    code, output = snakemake(changing, "reports/all", *REPLAY)
+    assert code == 0, output
+    assert "kernels/all.py: no operator can have that name; use lower-case letters" in output
+    page = (changing / "results/reports/gelu.md").read_text()
+    assert "**Older than the source**: `kernels/gelu.py` has changed" in page
+
+
+def test_a_capture_without_one_of_its_passes_is_said(changing: Path) -> None:
+    shutil.rmtree(changing / "captures/h200/gelu/nsys")
+    code, output = snakemake(changing, "reports/all", *REPLAY)
+    assert code != 0
+    assert (
+        "captures/h200/gelu/nsys/run.json: no such file; restore it with `git checkout`" in output
+    )
+
+
 def test_a_template_rebuilds_pages_only(changing: Path) -> None:
     template = changing / "reports/templates/operator.md.j2"
     template.write_text(template.read_text() + "\nOne more line.\n")
@@ -121,7 +145,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
         (NCU, 0.5, "truncated", "-R ncu"),
         (NSYS, b"", "empty", "snakemake reports/gelu -R nsys"),
         (NSYS, b"NVR\x00 and more", "not an SQLite export", "-R nsys"),
-        (NSYS, 0.5, "", "-R nsys"),
+        (NSYS, 0.5, "damaged", "-R nsys"),
     ],
 )
 def test_a_damaged_capture_is_one_line_and_costs_no_page(
@@ -150,8 +174,8 @@ def test_a_report_without_the_expected_ranges_is_one_line(changing: Path) -> Non
     code, output = snakemake(changing, "reports/all", *REPLAY)
     assert code != 0
     (line,) = errors(output)
-    assert f"error: {NCU}: no launches in the expected ranges gelu/imagined/" in line
-    assert "of NVTX domain roofsnake" in line
+    lack = "no launches in NVTX domain roofsnake in the expected ranges"
+    assert f"error: {NCU}: {lack} gelu/imagined/" in line
 
 
 def test_an_operator_without_a_capture_is_said_and_left_out(changing: Path) -> None:
