@@ -83,8 +83,8 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Limiter",
-        "the resource that allows the fewest blocks on an SM; + joins ties, a comma launches; where "
-        "Theoretical is 100 % it keeps no warp away",
+        "the resource that allows the fewest blocks on an SM; + joins ties, a comma launches; "
+        "where Theoretical is 100 % it keeps no warp away",
         tuple(OCCUPANCY_LIMITS),
     ),
     ("Registers", "registers a thread; the most of any launch", ("registers_per_thread",)),
