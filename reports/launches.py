@@ -21,14 +21,21 @@ def launch_table(counters: pd.DataFrame, timeline: pd.DataFrame) -> pd.DataFrame
     pandas.DataFrame
         Columns of ``counters``, and ``name``: the kernel's short name; ``ncu_ns``: duration in the
         ncu pass; ``nsys_ns``: median duration over the repeats of the nsys pass, both in ns;
+        ``nsys_spread``: interquartile range of these over their median; NA below two repeats;
         ``share``: of the variant's kernel time, by nsys where it saw every launch of the variant,
         else by ncu; ``share_pass``: which.
     """
     counted = counters.dropna(subset=KEY).rename(columns={"duration_ns": "ncu_ns"})
     seen = timeline.dropna(subset=KEY).groupby(_LAUNCH, dropna=False, sort=False)
     medians = seen.agg(
-        nsys_ns=("duration_ns", "median"), nsys_demangled=("kernel_demangled", "first")
-    ).reset_index()
+        nsys_ns=("duration_ns", "median"),
+        nsys_demangled=("kernel_demangled", "first"),
+        repeats=("duration_ns", "count"),
+    )
+    first, third = (seen["duration_ns"].quantile(q) for q in (0.25, 0.75))
+    spread = ((third - first) / medians["nsys_ns"]).where(medians["repeats"] > 1)
+    medians["nsys_spread"] = spread.astype("Float64")
+    medians = medians.drop(columns="repeats").reset_index()
     joined = counted.merge(medians, on=_LAUNCH, how="outer", sort=False)
     joined["nsys_ns"] = joined["nsys_ns"].astype("Float64")
     names = joined["kernel_demangled"].fillna(joined["nsys_demangled"])

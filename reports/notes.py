@@ -111,6 +111,7 @@ _OTHERS: tuple[tuple[str, str, str], ...] = (
         "build",
     ),
     ("nsys", "median duration of the launch over the repeats of the range", "nsys"),
+    ("nsys spread", "interquartile range of these durations over their median", "nsys"),
     (
         "Share",
         "of the kernel time of the variant, by the pass that the header names",

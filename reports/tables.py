@@ -184,6 +184,7 @@ def launches_table(rows: list[Row]) -> Table:
             ("#", [MISSING if row["launch"] is None else str(row["launch"]) for row in shown]),
             _names(shown, "name", "Kernel"),
             *_alike(shown, "s", {"nsys": "nsys_ns", "ncu": "ncu_ns"}, 1e-9),
+            _numbers("nsys spread", shown, "nsys_spread", "%", 2, 100),
             _numbers(f"Share by {' or '.join(passes) or 'nsys'}", shown, "share", "%", 3, 100),
             *_alike(
                 shown, "B", {"DRAM read": "dram_read_bytes", "DRAM written": "dram_write_bytes"}

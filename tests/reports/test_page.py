@@ -215,6 +215,7 @@ def test_long_lists_of_launches_are_cut() -> None:
     extra = {
         "name": "k",
         "nsys_ns": 1.0,
+        "nsys_spread": 0.01,
         "ncu_ns": 1,
         "share": 0.1,
         "share_pass": "ncu",

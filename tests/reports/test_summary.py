@@ -134,6 +134,7 @@ def test_launch_table() -> None:
     assert [row["launch"] for row in naive] == list(range(9))
     assert naive[0]["ncu_ns"] == 125_000
     assert naive[0]["nsys_ns"] == 127_001
+    assert naive[0]["nsys_spread"] == pytest.approx(1 / 127_001)
     assert naive[0]["name"] == "vectorized_elementwise_kernel"
     assert sum(row["share"] for row in naive) == pytest.approx(1)
     assert {row["share_pass"] for row in rows} == {"nsys"}
