@@ -8,7 +8,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from kernels.harness.discovery import OperatorError
 from kernels.harness.errors import HarnessError
 from kernels.harness.machine import obstacles
 
@@ -18,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except (HarnessError, OperatorError) as error:
+    except HarnessError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

@@ -22,8 +22,9 @@ from typing import Any
 import triton
 
 from kernels.harness import sass, tables
+from kernels.harness.errors import one_line
 from kernels.harness.spec import Case, Operator, Variant
-from kernels.harness.trace import CHIPS, BuildError, Launch, launches, one_line, pretending, trace
+from kernels.harness.trace import CHIPS, BuildError, Launch, launches, pretending, trace
 
 __all__ = ["Build", "BuildError", "compile_operator", "launches", "rows", "save"]
 

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels.harness.errors import HarnessError
+from kernels.harness.errors import HarnessError, without_folders
 from kernels.harness.machine import REPLAY
 from parsers.contract import DOMAIN
 from parsers.metrics import requested
@@ -145,6 +145,6 @@ def run(
 
 
 def last_line(output: str) -> str:
-    """Return the last line of some output that says something, without a profiler's prefix."""
+    """Return the last line of output that says something, without prefix and folders."""
     lines = [re.sub(r"^==\w+== ?", "", line).strip() for line in output.splitlines()]
-    return next((line for line in reversed(lines) if line), "it printed nothing")
+    return without_folders(next((line for line in reversed(lines) if line), "it printed nothing"))

@@ -16,7 +16,6 @@ import copy
 import inspect
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, ModuleType, SimpleNamespace
@@ -28,7 +27,7 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction, KernelInterface
 
-from kernels.harness.errors import HarnessError
+from kernels.harness.errors import HarnessError, one_line
 from kernels.harness.spec import Case, Operator, Variant
 
 # What Triton uses where a launch does not say: CUDAOptions in triton/backends/nvidia/compiler.py.
@@ -319,15 +318,6 @@ def _refuse_foreign_settings() -> None:
     for name in FOREIGN_SETTINGS:
         if os.environ.get(name, "0").lower() not in {"", "0", "false", "off", "no", "n"}:
             raise BuildError(name, "set, so Triton does not compile as asked", "unset it")
-
-
-def one_line(error: BaseException) -> str:
-    """Tell the innermost cause of an exception in one line, without folders."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    text = getattr(error, "error_message", None) or str(error)
-    text = re.sub(r"(?:/[\w.+-]+)+/", "", " ".join(text.split()))
-    return f"{type(error).__name__}: {text[:300]}"
 
 
 def _plain(value: Any) -> Any:

@@ -19,6 +19,7 @@ import torch
 
 from kernels.harness import discovery, tables
 from kernels.harness.check import check
+from kernels.harness.errors import one_line
 from kernels.harness.plan import Plan
 from kernels.harness.spec import Case, Operator, Variant
 from kernels.harness.timing import COPY_BYTES, Call, Clock, Flush, copy_call, empty_call
@@ -168,9 +169,3 @@ def _keep_every_compilation() -> None:
     if dynamo := sys.modules.get("torch._dynamo"):  # imported by the first torch.compile
         dynamo.config.recompile_limit = RECOMPILE_LIMIT
         dynamo.config.fail_on_recompile_limit_hit = True
-
-
-def one_line(error: BaseException) -> str:
-    """Return an exception as one line: its type and the first line of its message."""
-    message = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__

@@ -24,7 +24,7 @@ def crash(x):
     os._exit(7)
 
 def refuse(x):
-    raise ValueError("this variant takes no floats\\nand says so at length")
+    raise ValueError("this variant takes no floats\\nof /home/someone/floats.py")
 
 OPERATOR = Operator(
     name="double",
@@ -89,7 +89,9 @@ def test_check_keeps_what_ran_beside_a_variant_that_raises(workplace: Path) -> N
     assert rows["naive", "5-float32"]["status"] == "ok"
     assert rows["wrong", "5-float32"]["status"] == "wrong"
     assert rows["refuses", "6-float32"]["status"] == "failed"
-    assert rows["refuses", "6-float32"]["reason"] == "ValueError: this variant takes no floats"
+    assert rows["refuses", "6-float32"]["reason"] == (
+        "ValueError: this variant takes no floats of floats.py"
+    )
 
     # run.json says what ran and hashes what was written
     run = json.loads((workplace / "out/check/run.json").read_text())
