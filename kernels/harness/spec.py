@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:
     import torch
@@ -15,32 +16,63 @@ NAME = "[a-z][a-z0-9_]*"
 
 RESERVED = ("all", "index")
 
-Inputs = tuple["torch.Tensor", ...]
+SETS = ("quick", "default", "full")
+"""Sets of cases; each holds the one before it."""
+
+Inputs = tuple[Any, ...]
+"""What a variant is called with: tensors, and plain values such as a flag."""
+
+Outputs = Union["torch.Tensor", tuple["torch.Tensor", ...]]
+
+
+class UnsupportedError(ValueError):
+    """Raised by a variant before it launches anything: what it cannot do, in one line.
+
+    The pair of variant and case is then reported as not supported, not as failed.
+    """
 
 
 @dataclass(frozen=True)
 class Case:
-    """One input: a shape and a dtype.
+    """One input: extents, a dtype, and what else sets it apart.
 
-    ``dtype`` is the name of a torch dtype, such as ``"bfloat16"``, so that a case can be named
-    and hashed without importing torch.
+    Attributes
+    ----------
+    shape
+        Extents; the operator's ``axes`` name them.
+    dtype
+        Name of a torch dtype, such as ``"bfloat16"``, so that a case can be named and hashed
+        without importing torch.
+    labels
+        What else sets the input apart, such as ``("causal",)`` or ``("strided",)``.
+    first_in
+        The smallest of `SETS` that holds the case.
     """
 
     shape: tuple[int, ...]
     dtype: str
+    labels: tuple[str, ...] = ()
+    first_in: str = "default"
+
+    def __post_init__(self) -> None:
+        if self.first_in not in SETS:
+            raise ValueError(f"case {self.name}: first_in={self.first_in!r} is none of {SETS}")
+        if not all(re.fullmatch("[a-z0-9_]+", label) for label in self.labels):
+            raise ValueError(f"case {self.name}: labels take lower-case letters, digits and _")
 
     @property
     def name(self) -> str:
-        """Name in NVTX ranges, frames and reports, such as ``8192x8192-float32``."""
-        return f"{'x'.join(map(str, self.shape))}-{self.dtype}"
+        """Name in NVTX ranges, frames and reports, such as ``8192x8192-float32-strided``."""
+        return "-".join(("x".join(map(str, self.shape)), self.dtype, *self.labels))
 
     @property
     def elements(self) -> int:
-        """Number of elements of the shape."""
-        product = 1
-        for extent in self.shape:
-            product *= extent
-        return product
+        """Product of the extents."""
+        return math.prod(self.shape)
+
+    def within(self, chosen: str) -> bool:
+        """Say whether a set holds the case."""
+        return SETS.index(self.first_in) <= SETS.index(chosen)
 
 
 @dataclass(frozen=True)
@@ -53,11 +85,15 @@ class Cost:
         Fewest bytes through DRAM: each input read once, each output written once.
     flops
         Floating-point operations of the formula, counted as the operator's module says.
+    summed
+        Elements that are added up into one element of the output; 1 where none are. The rounding
+        errors of a sum grow with it.
     """
 
     read_bytes: int
     write_bytes: int
     flops: int
+    summed: int = 1
 
     @property
     def bytes(self) -> int:
@@ -77,13 +113,28 @@ class Tolerance:
 class Variant:
     """One implementation of an operator.
 
-    ``run`` takes the operator's inputs and returns a newly allocated output on their device.
-    ``summary`` says in one line how it computes it.
+    Attributes
+    ----------
+    name
+        Unique within the operator.
+    run
+        Takes the operator's inputs and returns one newly allocated output, or a tuple of them, on
+        their device. Raises `UnsupportedError` for inputs that it does not take.
+    summary
+        How it computes it, in one line.
+    setup
+        Takes the operator's inputs and returns what ``run`` takes instead; it is called once,
+        before anything is measured. A backward pass runs its forward pass there.
     """
 
     name: str
-    run: Callable[..., torch.Tensor]
+    run: Callable[..., Outputs]
     summary: str
+    setup: Callable[..., Inputs] | None = None
+
+    def prepare(self, inputs: Inputs) -> Inputs:
+        """Return what ``run`` takes for these inputs of the operator."""
+        return inputs if self.setup is None else self.setup(*inputs)
 
 
 @dataclass(frozen=True)
@@ -98,17 +149,20 @@ class Operator:
         What it computes, in one line.
     variants
         Implementations; names are unique.
+    axes
+        What the extents of a case's shape count, such as ``("rows", "columns")``.
     cases
         Inputs that are measured.
     make_inputs
         ``(case, device, generator) -> inputs``: fresh random inputs; ``generator`` is None on the
         meta device, where only shapes and dtypes matter.
     reference
-        The same function in float64 on any inputs.
+        The same function in float64 on any inputs: one output, or a tuple of them. Outputs of the
+        variants have these shapes, and the dtype of the case.
     cost
         Least bytes and FLOPs of a case.
-    tolerances
-        Accepted error by dtype name.
+    tolerance
+        Accepted error of a case: one for all outputs, or a tuple of one for each.
     baseline
         Name of the variant that speed-ups are measured against.
     """
@@ -116,11 +170,12 @@ class Operator:
     name: str
     summary: str
     variants: tuple[Variant, ...]
+    axes: tuple[str, ...]
     cases: tuple[Case, ...]
     make_inputs: Callable[[Case, str, torch.Generator | None], Inputs]
-    reference: Callable[..., torch.Tensor]
+    reference: Callable[..., Outputs]
     cost: Callable[[Case], Cost]
-    tolerances: Mapping[str, Tolerance]
+    tolerance: Callable[[Case], Tolerance | tuple[Tolerance, ...]]
     baseline: str = field(default="naive")
 
     def __post_init__(self) -> None:
@@ -140,8 +195,24 @@ class Operator:
                 f"operator {self.name}: baseline {self.baseline!r} is not one of {names}"
             )
         for case in self.cases:
-            if case.dtype not in self.tolerances:
-                raise ValueError(f"operator {self.name}: no tolerance for {case.dtype}")
+            self._verify(case)
+
+    def _verify(self, case: Case) -> None:
+        if len(case.shape) != len(self.axes):
+            raise ValueError(
+                f"operator {self.name}: case {case.name} has {len(case.shape)} extents"
+                f" for the axes {self.axes}"
+            )
+        try:
+            self.tolerance(case)
+        except Exception as error:
+            raise ValueError(f"operator {self.name}: no tolerance for {case.name}") from error
+
+    def cases_in(self, chosen: str) -> tuple[Case, ...]:
+        """Return the cases of a set, in order; raise ValueError where there is no such set."""
+        if chosen not in SETS:
+            raise ValueError(f"cases={chosen!r} is none of {SETS}")
+        return tuple(case for case in self.cases if case.within(chosen))
 
     def variant(self, name: str) -> Variant:
         """Return the variant of that name; raise KeyError where there is none."""

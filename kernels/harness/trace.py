@@ -28,7 +28,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction, KernelInterface
 
 from kernels.harness.errors import HarnessError, one_line
-from kernels.harness.spec import Case, Operator, Variant
+from kernels.harness.spec import Case, Operator, UnsupportedError, Variant
 
 # What Triton uses where a launch does not say: CUDAOptions in triton/backends/nvidia/compiler.py.
 DEFAULT_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
@@ -143,7 +143,9 @@ def trace(operator: Operator, variant: Variant, case: Case, arch: int) -> Trace:
         torch.compiler.set_stance("force_eager"),
     ):
         try:
-            variant.run(*inputs)
+            variant.run(*variant.prepare(inputs))
+        except UnsupportedError:
+            return Trace(tuple(recorded))
         except Exception as error:
             launched = [launch.kernel.__name__ for launch in recorded]
             named = {kernel.__name__ for kernel in _kernels_named_by(variant.run, set())}

@@ -21,7 +21,7 @@ from kernels.harness import discovery, tables
 from kernels.harness.check import check
 from kernels.harness.errors import one_line
 from kernels.harness.plan import Plan
-from kernels.harness.spec import Case, Operator, Variant
+from kernels.harness.spec import Case, Operator, UnsupportedError, Variant
 from kernels.harness.timing import COPY_BYTES, Call, Clock, Flush, copy_call, empty_call
 from parsers.contract import DOMAIN, range_name
 
@@ -74,7 +74,7 @@ class Worker:
                         "operator": self.operator.name,
                         "variant": variant.name,
                         "case": case.name,
-                        "status": "failed",
+                        "status": _word(error),
                         "reason": one_line(error),
                     }
                     self._synchronize()
@@ -89,13 +89,13 @@ class Worker:
         inputs = self.operator.make_inputs(case, self.plan.device, generator)
         calls: Calls = {}
         for variant in variants:
-            call = partial(variant.run, *inputs)
             try:
+                call = partial(variant.run, *variant.prepare(inputs))
                 for _ in range(3):
                     call()
                 self._synchronize()
             except Exception as error:  # whatever a variant raises is its result
-                self._note(variant.name, case, "failed", one_line(error))
+                self._note(variant.name, case, _word(error), one_line(error))
                 self._synchronize()
                 continue
             calls[variant.name] = call
@@ -162,6 +162,10 @@ class Worker:
     def _synchronize(self) -> None:
         if self.plan.device == "cuda":
             torch.cuda.synchronize()
+
+
+def _word(error: Exception) -> str:
+    return "unsupported" if isinstance(error, UnsupportedError) else "failed"
 
 
 def _keep_every_compilation() -> None:

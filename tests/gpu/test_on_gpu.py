@@ -43,11 +43,12 @@ OPERATOR = Operator(
         Variant("illegal", lambda x: run(x, x.numel(), 1 << 45), "writes where it may not"),
         Variant("right", lambda x: run(x, x.numel()), "2 * x in Triton"),
     ),
+    axes=("n",),
     cases=(Case((1 << 20,), "float32"),),
     make_inputs=lambda c, d, g: (torch.randn(c.shape, device=d, generator=g),),
     reference=lambda x: 2 * x.double(),
     cost=lambda case: Cost(4 * case.elements, 4 * case.elements, case.elements),
-    tolerances={"float32": Tolerance(1e-5, 1e-6)},
+    tolerance=lambda _: Tolerance(1e-5, 1e-6),
 )
 '''
 
@@ -80,7 +81,7 @@ def test_check_finds_what_was_not_written_and_survives_an_illegal_access(checked
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_new_memory_is_poisoned_whatever_the_dtype(dtype: torch.dtype) -> None:
-    with poisoned(1000 * 1000 * dtype.itemsize, "cuda"):
+    with poisoned([1000 * 1000 * dtype.itemsize], "cuda"):
         fresh = torch.empty(1000, 1000, dtype=dtype, device="cuda")
     assert bool(fresh.isnan().all())
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from kernels.harness.check import check, compare
-from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, Variant
+from kernels.harness.spec import Case, Cost, Inputs, Operator, Outputs, Tolerance, Variant
 
 CASE = Case((50,), "float32")
 TOLERANCE = Tolerance(rtol=1e-5, atol=1e-6)
@@ -28,11 +28,12 @@ def operator(run: Callable[[torch.Tensor], torch.Tensor]) -> Operator:
         name="double",
         summary="twice its input",
         variants=(Variant("naive", _double, "x * 2"), Variant("tried", run, "under test")),
+        axes=("n",),
         cases=(CASE,),
         make_inputs=_inputs,
         reference=lambda x: _double(x.double()),
         cost=lambda case: Cost(4 * case.elements, 4 * case.elements, case.elements),
-        tolerances={"float32": TOLERANCE},
+        tolerance=lambda _: TOLERANCE,
     )
 
 
@@ -132,8 +133,21 @@ def test_operator_refuses_what_cannot_be() -> None:
     good = operator(_double)
     with pytest.raises(ValueError, match="baseline 'none' is not one of"):
         Operator(**{**good.__dict__, "baseline": "none"})
-    with pytest.raises(ValueError, match="no tolerance for float16"):
-        Operator(**{**good.__dict__, "cases": (Case((1,), "float16"),)})
+    known = {"float32": TOLERANCE}
+    with pytest.raises(ValueError, match="no tolerance for 1-float16"):
+        Operator(
+            **{
+                **good.__dict__,
+                "cases": (Case((1,), "float16"),),
+                "tolerance": lambda case: known[case.dtype],
+            }
+        )
+    with pytest.raises(ValueError, match="case 1x2-float32 has 2 extents for the axes"):
+        Operator(**{**good.__dict__, "cases": (Case((1, 2), "float32"),)})
+    with pytest.raises(ValueError, match="first_in='some' is none of"):
+        Case((1,), "float32", first_in="some")
+    with pytest.raises(ValueError, match="labels take lower-case letters"):
+        Case((1,), "float32", ("A/b",))
     with pytest.raises(ValueError, match="two variants share a name"):
         Operator(**{**good.__dict__, "variants": (good.variants[0], good.variants[0])})
     with pytest.raises(ValueError, match="two cases share a name"):
@@ -142,3 +156,57 @@ def test_operator_refuses_what_cannot_be() -> None:
         variant = Variant(name, _double, "x * 2")
         with pytest.raises(ValueError, match="needs a name of lower-case letters"):
             Operator(**{**good.__dict__, "variants": (*good.variants, variant)})
+
+
+def test_sets_hold_one_another() -> None:
+    quick, usual, full = (
+        Case((size,), "float32", first_in=chosen)
+        for size, chosen in enumerate(("quick", "default", "full"), 1)
+    )
+    tried = Operator(**{**operator(_double).__dict__, "cases": (full, quick, usual)})
+    assert tried.cases_in("quick") == (quick,)
+    assert tried.cases_in("default") == (quick, usual)
+    assert tried.cases_in("full") == (full, quick, usual)
+    with pytest.raises(ValueError, match="cases='all' is none of"):
+        tried.cases_in("all")
+
+
+def two_outputs(run: Callable[[torch.Tensor], Outputs]) -> Operator:
+    return Operator(
+        **{
+            **operator(_double).__dict__,
+            "variants": (Variant("naive", run, "under test"),),
+            "reference": lambda x: (x.double(), x.double().sum()),
+            "tolerance": lambda _: (TOLERANCE, Tolerance(0, 1e-3)),
+        }
+    )
+
+
+def test_each_of_several_outputs_has_its_own_tolerance() -> None:
+    good = two_outputs(lambda x: (x.clone(), x.sum() + 5e-4))
+    row = check(good, good.variants[0], CASE, "cpu")
+    assert (row["status"], row["elements"], row["atol"]) == ("ok", 51, 1e-3)
+    bad = two_outputs(lambda x: (x.clone(), x.sum() + 1))
+    row = check(bad, bad.variants[0], CASE, "cpu")
+    assert row["status"] == "wrong"
+    assert row["reason"].startswith("output 1: 1 of 1 elements are wrong")
+    few = two_outputs(lambda x: x.clone())
+    assert check(few, few.variants[0], CASE, "cpu")["reason"] == "1 outputs, not 2"
+
+
+def test_setup_is_not_part_of_the_call() -> None:
+    tried = operator(_double)
+    variant = Variant("halves", lambda y: 4 * y, "4 * x / 2", setup=lambda x: (x / 2,))
+    assert check(tried, variant, CASE, "cpu")["status"] == "ok"
+
+
+def test_errors_add_up_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = torch.arange(1.0, 11.0)
+    reference = output.double()
+    output[0] += 0.5
+    output[9] += 2
+    whole = compare(output, reference, TOLERANCE)
+    monkeypatch.setattr("kernels.harness.check.CHUNK", 3)
+    assert compare(output, reference, TOLERANCE) == pytest.approx(whole)
+    assert whole["wrong_elements"] == 2
+    assert whole["max_abs_error"] == 2

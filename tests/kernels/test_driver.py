@@ -30,11 +30,12 @@ OPERATOR = Operator(
     name="double",
     summary="2x",
     variants=(Variant("naive", lambda x: 2 * x, "2 * x"), OTHERS),
+    axes=("n",),
     cases=(Case((5,), "float32"), Case((6,), "float32")),
     make_inputs=lambda case, device, generator: (torch.randn(case.shape, generator=generator),),
     reference=lambda x: 2 * x.double(),
     cost=lambda case: Cost(20, 20, 5),
-    tolerances={"float32": Tolerance(1e-5, 1e-6)},
+    tolerance=lambda _: Tolerance(1e-5, 1e-6),
 )
 '''
 
