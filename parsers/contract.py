@@ -13,7 +13,7 @@ RUN_FILE = "run.json"
 
 
 def range_name(operator: str, variant: str, case: str) -> str:
-    """Return the name of the NVTX push/pop range around one call."""
+    """Return the name of the NVTX start/end range around one call."""
     return f"{operator}/{variant}/{case}"
 
 

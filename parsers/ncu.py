@@ -62,8 +62,9 @@ def parse(path: Path | str) -> pd.DataFrame:
     DataFrame
         Schema `parsers.schemas.COUNTERS`, a row a launch, in base units. ``operator``, ``variant``
         and ``case`` come from the innermost NVTX push/pop range ``operator/variant/case`` of the
-        domain ``roofsnake`` that was open on the launching thread; outside of one they are NA, and
-        so is ``launch``. A metric that was not collected is NA.
+        domain ``roofsnake`` that was open on the launching thread, else from a start/end range of
+        that name; outside of one they are NA, and so is ``launch``. A metric that was not collected
+        is NA.
 
     Raises
     ------
@@ -135,13 +136,13 @@ def _key(action: Any) -> tuple[str, str, str] | None:
     state = action.nvtx_state()
     if state is None:
         return None
-    keys = [
-        key
-        for identifier in state.domains()
-        if (domain := state.domain_by_id(identifier)).name() == DOMAIN
-        for name in domain.push_pop_ranges()
-        if (key := split_range(name)) is not None
+    domains = [state.domain_by_id(identifier) for identifier in state.domains()]
+    ours = [domain for domain in domains if domain.name() == DOMAIN]
+    names = [
+        *(name for domain in ours for name in domain.start_end_ranges()),
+        *(name for domain in ours for name in domain.push_pop_ranges()),
     ]
+    keys = [key for name in names if (key := split_range(name)) is not None]
     return keys[-1] if keys else None
 
 

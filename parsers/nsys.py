@@ -19,7 +19,7 @@ REMEDY = "measure it again with `snakemake reports/OPERATOR -R nsys`"
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-PUSH_POP, DOMAIN_NAME = 59, 75
+PUSH_POP, START_END, DOMAIN_NAME = 59, 60, 75
 _PROCESS_MASK = ~0xFFFFFF
 
 _QUERIES = {
@@ -46,9 +46,10 @@ _COPIED = {
 def parse(path: Path | str) -> pd.DataFrame:
     """Read every kernel launch of an export, in the order in which they ran on the GPU.
 
-    A launch belongs to the innermost NVTX push/pop range ``operator/variant/case`` of the domain
-    ``roofsnake`` that was open on the launching CPU thread when its launch call began; where the
-    kernel then ran on the GPU does not matter. Kernels of a CUDA graph traced as a whole are not
+    A launch belongs to the NVTX range ``operator/variant/case`` of the domain ``roofsnake`` that
+    was opened last of those that were open when its launch call began: push/pop ranges of the
+    launching CPU thread, and start/end ranges of any thread of its process. Where the kernel then
+    ran on the GPU does not matter. Kernels of a CUDA graph traced as a whole are not
     in the kernel table and so not in the frame: trace with ``--cuda-graph-trace=node``.
 
     Parameters
@@ -179,22 +180,27 @@ def _calls(tables: _Tables) -> pd.DataFrame:
 
 
 def _ranges(tables: _Tables, domain: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
-    """Read the wanted push/pop ranges of a domain, with the entry and nesting depth of each."""
+    """Read the wanted ranges of a domain in the order of their opening, an inner one later.
+
+    A range holds for its ``scope``: a thread, or a whole process. Those of one scope and ``lane``
+    never overlap.
+    """
     columns = ("start", "end", "eventType", "globalTid", "domainId", "text", "textId")
     events = tables.read("NVTX_EVENTS", columns)
     events["name"] = events["text"].astype("string").fillna(tables.texts(events["textId"]))
     # Domain ids, like correlation ids, are unique within a process only.
     events["process"] = events["globalTid"].astype("Int64") & _PROCESS_MASK
     named = events[events["eventType"].isin([DOMAIN_NAME]) & events["name"].isin([domain])]
-    ranges = events[events["eventType"].isin([PUSH_POP])].merge(
+    ranges = events[events["eventType"].isin([PUSH_POP, START_END])].merge(
         named[["process", "domainId"]].drop_duplicates(), on=["process", "domainId"]
     )
     distinct = ranges["name"].dropna().unique()
     ranges = ranges[ranges["name"].isin([name for name in distinct if wanted(name)])]
+    thread, process = ranges["globalTid"].astype("int64"), ranges["process"].astype("int64")
     frame = pd.DataFrame(
         {
             "range": ranges["name"],
-            "thread": ranges["globalTid"].astype("int64"),
+            "scope": thread.where(ranges["eventType"] == PUSH_POP, process),
             "open": ranges["start"].astype("int64"),
             # A range that the capture cut off stays open.
             "close": ranges["end"].astype("Int64").fillna(np.iinfo("int64").max).astype("int64"),
@@ -204,47 +210,47 @@ def _ranges(tables: _Tables, domain: str, wanted: Callable[[str], bool]) -> pd.D
         ["open", "close"], ascending=[True, False], ignore_index=True
     )
     frame["repeat"] = frame.groupby("range").cumcount()
-    return frame.assign(depth=_depths(frame))
+    return frame.assign(lane=_lanes(frame))
 
 
-def _depths(ranges: pd.DataFrame) -> pd.Series:
-    """Return how many ranges of its thread are open at each range's start, itself included."""
-    starts = ranges[["thread", "open"]].set_axis(["thread", "time"], axis=1).assign(step=1)
-    ends = ranges[["thread", "close"]].set_axis(["thread", "time"], axis=1).assign(step=-1)
-    ends.index = ends.index + len(starts)
-    steps = pd.concat([starts, ends]).sort_values(["time", "step"], kind="stable")
-    depths = steps.groupby("thread")["step"].cumsum()
-    return depths.loc[starts.index]
+def _lanes(ranges: pd.DataFrame) -> list[int]:
+    """Give each range the first lane of its scope in which no earlier range is still open."""
+    ends: dict[int, list[int]] = {}
+    lanes = []
+    for scope, begin, end in ranges[["scope", "open", "close"]].itertuples(index=False):
+        taken = ends.setdefault(scope, [])
+        lane = next((i for i, last in enumerate(taken) if last <= begin), len(taken))
+        taken[lane : lane + 1] = [end]
+        lanes.append(lane)
+    return lanes
 
 
 def _attribute(kernels: pd.DataFrame, ranges: pd.DataFrame) -> pd.DataFrame:
-    """Give each kernel the deepest range that was open on its thread when its call began.
+    """Give each kernel the last opened of the ranges in which its call began.
 
-    Ranges of one thread and depth never overlap, so per depth the last one opened is the only
-    candidate.
+    In a lane the last range opened is the only candidate, for those of one lane never overlap.
     """
     called = kernels.dropna(subset=["thread", "api_start_ns"])
-    points = pd.DataFrame(
-        {
-            "thread": called["thread"].astype("int64"),
-            "time": called["api_start_ns"].astype("int64"),
-            "row": called.index,
-        }
-    ).sort_values("time")
+    thread, process = (called[key].astype("int64") for key in ("thread", "process"))
+    call = {"time": called["api_start_ns"].astype("int64"), "row": called.index}
+    points = pd.concat([pd.DataFrame({"scope": scope, **call}) for scope in (thread, process)])
+    points = points.sort_values("time", kind="stable")
     result = kernels.assign(
         range=pd.Series(pd.NA, index=kernels.index, dtype="string"),
         repeat=pd.Series(pd.NA, index=kernels.index, dtype="Int64"),
     )
-    opened = ranges[["thread", "open", "depth"]].assign(entry=ranges.index)
-    for _, level in opened.groupby("depth"):
-        found = pd.merge_asof(points, level, left_on="time", right_on="open", by="thread")
-        found = found.dropna(subset=["entry"])
-        # Only now, without NA, can the ends be looked up: as floats they would lose nanoseconds.
-        entries = ranges.loc[found["entry"].astype("int64")]
-        inside = found["time"].to_numpy() < entries["close"].to_numpy()
-        rows = found["row"].to_numpy()[inside]
-        result.loc[rows, "range"] = entries["range"].to_numpy(object)[inside]
-        result.loc[rows, "repeat"] = entries["repeat"].to_numpy()[inside]
+    opened = ranges[["scope", "open", "lane"]].assign(entry=ranges.index)
+    found = [
+        pd.merge_asof(points, lane, left_on="time", right_on="open", by="scope")
+        for _, lane in opened.groupby("lane")
+    ]
+    if not found:
+        return result
+    entries = pd.concat(found).dropna(subset=["entry"]).astype({"entry": "int64"})
+    inside = entries["time"].to_numpy() < ranges["close"].to_numpy()[entries["entry"]]
+    last = entries[inside].groupby("row")["entry"].max()
+    for column in ("range", "repeat"):
+        result.loc[last.index, column] = ranges[column].to_numpy(object)[last]
     return result
 
 

@@ -82,7 +82,7 @@ def ncu_command(report: Path) -> list[str]:
         "ncu",
         "--nvtx",
         "--nvtx-include",
-        f"regex:{DOMAIN}@.*/",
+        f"regex:{DOMAIN}@.*",
         "--metrics",
         ",".join(requested()),
         "--import-sass",

@@ -155,8 +155,10 @@ class Worker:
                     flush()
                     self._synchronize()
                     entered = range_name(self.operator.name, name, case.name)
-                    with nvtx.annotate(entered, domain=DOMAIN):
-                        call()
+                    # Start/end, for a push/pop range would miss what autograd's thread launches.
+                    handle = nvtx.start_range(entered, domain=DOMAIN)
+                    call()
+                    nvtx.end_range(handle)
                     self._synchronize()
 
     def _synchronize(self) -> None:

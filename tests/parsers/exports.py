@@ -53,20 +53,22 @@ LAUNCHES = [
     (9, A, 610, 1600, 1610, 0),
     (10, A, 630, 1700, 1710, 0),
     (11, A, 650, 1800, 1810, 0),
+    (12, A, 850, 1900, 1910, 0),
 ]
 
 ATTRIBUTED = {
     305: ("naive", 0, 1),
-    420: None,
+    420: ("start-end", 0, 1),
     1000: ("naive", 0, 0),
     1100: ("naive", 1, 0),
     1200: ("builtin", 0, 0),
     1300: ("second-process", 0, 0),
-    1400: None,
+    1400: ("start-end", 0, 0),
     1500: ("triton", 0, 0),
     1600: ("outer", 0, 0),
     1700: ("inner", 0, 0),
     1800: ("outer", 0, 1),
+    1900: None,
 }
 """GPU start, then the variant, repeat and launch that belong to it."""
 

@@ -76,7 +76,7 @@ def test_reports_of_variants_that_ran_alone_are_joined(tmp_path: Path) -> None:
         assert kept in set(nsys.parse(path)["variant"])
     files = {path.name: path.read_bytes() for path in (naive, triton)}
     frames = parse_pass(write_pass(tmp_path / "nsys", "nsys", files))
-    assert len(frames["timeline"]) == 22
+    assert len(frames["timeline"]) == 24
     assert frames["timeline"].index.is_unique
 
 

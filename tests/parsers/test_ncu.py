@@ -36,12 +36,16 @@ class Domain:
 
     label: str
     ranges: tuple[str, ...]
+    started: tuple[str, ...] = ()
 
     def name(self) -> str:
         return self.label
 
     def push_pop_ranges(self) -> tuple[str, ...]:
         return self.ranges
+
+    def start_end_ranges(self) -> tuple[str, ...]:
+        return self.started
 
 
 @dataclass
@@ -129,7 +133,9 @@ def test_keys_and_launch_numbers() -> None:
         [Domain("roofsnake", (ours,))],
         [Domain("torch", (theirs,)), Domain("roofsnake", ("step", ours))],
         [Domain("roofsnake", (ours, theirs))],
-        [Domain("torch", (ours,))],
+        [Domain("roofsnake", (), (theirs,))],
+        [Domain("roofsnake", (ours,), (theirs,))],
+        [Domain("torch", (ours,), (ours,))],
         [Domain("roofsnake", ("gelu.naive", "a/b", "a//c"))],
         None,
     ]
@@ -138,6 +144,8 @@ def test_keys_and_launch_numbers() -> None:
         ("naive", 0),
         ("naive", 1),
         ("other", 0),
+        ("other", 1),
+        ("naive", 2),
         (None, None),
         (None, None),
         (None, None),

@@ -39,7 +39,7 @@ def test_columns_and_exact_times(export_path: Path) -> None:
     assert (first["api_start_ns"], first["api_duration_ns"]) == (150 - EARLIEST, 5)
     assert frame["api_start_ns"].min() == 0
     assert frame["start_ns"].is_monotonic_increasing
-    assert frame["device"].value_counts().to_dict() == {0: 10, 1: 1}
+    assert frame["device"].value_counts().to_dict() == {0: 11, 1: 1}
     assert (frame["grid_x"] == 64).all()
     assert (frame["registers_per_thread"] == 32).all()
     assert frame[["block_x", "static_shared_bytes"]].isna().all(axis=None)
@@ -55,7 +55,7 @@ def test_without_ranges_or_calls_there_are_no_keys(tmp_path: Path, table: str) -
 def test_a_range_that_was_cut_off_stays_open(tmp_path: Path) -> None:
     change = f"UPDATE NVTX_EVENTS SET end = NULL WHERE start = {BASE + 410}"
     frame = nsys.parse(write_export(tmp_path / "a.sqlite", change))
-    assert frame["variant"].tolist()[-4:] == ["triton", "outer", "inner", "outer"]
+    assert frame["variant"].tolist()[-4:] == ["outer", "inner", "outer", "triton"]
 
 
 def test_text_column_alone(tmp_path: Path) -> None:
@@ -107,40 +107,44 @@ def test_the_export_is_not_written_to(export_path: Path) -> None:
     assert [path.name for path in export_path.parent.iterdir()] == [export_path.name]
 
 
+STEPS = ["push", "pop", "start", "end", "launch"]
+PROCESS = 9
+
+
 def _simulate(steps: list[tuple[int, str]]) -> tuple[pd.DataFrame, pd.DataFrame, list[object]]:
-    """Run pushes, pops and launches as a stack a thread; say which range each launch is in."""
+    """Run steps with a stack a thread and a queue of start/end ranges for both; attribute each."""
     stacks: dict[int, list[int]] = {1: [], 2: []}
+    queue: list[int] = []
     ranges: list[list[int]] = []
     launches: list[tuple[int, int]] = []
     expected: list[object] = []
     end = BASE + len(steps)
     for time, (thread, step) in enumerate(steps, BASE):
-        if step == "push":
-            stacks[thread].append(len(ranges))
-            ranges.append([thread, time, end])
+        if step in {"push", "start"}:
+            (stacks[thread] if step == "push" else queue).append(len(ranges))
+            ranges.append([thread if step == "push" else PROCESS, time, end])
         elif step == "pop" and stacks[thread]:
             ranges[stacks[thread].pop()][2] = time
+        elif step == "end" and queue:
+            ranges[queue.pop(0)][2] = time
         elif step == "launch":
             launches.append((thread, time))
-            expected.append(str(stacks[thread][-1]) if stacks[thread] else None)
-    frame = pd.DataFrame(ranges, columns=["thread", "open", "close"], dtype="int64")
+            opened = [*stacks[thread], *queue]
+            expected.append(str(max(opened)) if opened else None)
+    frame = pd.DataFrame(ranges, columns=["scope", "open", "close"], dtype="int64")
     frame["range"] = frame.index.astype(str)
     frame["repeat"] = 0
     calls = pd.DataFrame(launches, columns=["thread", "api_start_ns"], dtype="Int64")
-    return frame, calls, expected
+    return frame, calls.assign(process=PROCESS), expected
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(
-        st.tuples(st.sampled_from([1, 2]), st.sampled_from(["push", "pop", "launch"])),
-        min_size=1,
-        max_size=40,
-    )
+    st.lists(st.tuples(st.sampled_from([1, 2]), st.sampled_from(STEPS)), min_size=1, max_size=40)
 )
-def test_attribution_is_that_of_a_stack(steps: list[tuple[int, str]]) -> None:
+def test_a_launch_belongs_to_the_last_opened_range(steps: list[tuple[int, str]]) -> None:
     ranges, calls, expected = _simulate(steps)
-    found = nsys._attribute(calls, ranges.assign(depth=nsys._depths(ranges)))["range"]
+    found = nsys._attribute(calls, ranges.assign(lane=nsys._lanes(ranges)))["range"]
     assert [None if pd.isna(name) else name for name in found] == expected
 
 

@@ -101,7 +101,7 @@ def test_an_export_keeps_what_describes_kernels(tmp_path: Path) -> None:
         strings = {identifier for (identifier,) in database.execute("SELECT id FROM StringIds")}
         gpu = database.execute("SELECT name, uuid FROM TARGET_INFO_GPU").fetchall()
         meta = database.execute("SELECT name FROM META_DATA_EXPORT").fetchall()
-    assert calls == 11
+    assert calls == 12
     assert strings == {1, 2, 3, 4, 5}
     assert gpu == [("NVIDIA H200", None)]
     assert meta == [("EXPORT_SCHEMA_VERSION",)]
