@@ -25,12 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _frames(options: argparse.Namespace) -> None:
-    for name, frame in parse_pass(options.folder).items():
-        _write(frame, options.out / f"{name}.parquet")
-
-
-def _runs(options: argparse.Namespace) -> None:
-    for name, frame in parse_runs(options.folders).items():
+    frames = parse_runs(options.folders)
+    for folder in options.folders:
+        frames |= parse_pass(folder)
+    for name, frame in frames.items():
         _write(frame, options.out / f"{name}.parquet")
 
 
@@ -42,15 +40,13 @@ def _record(options: argparse.Namespace) -> None:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m parsers", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    frames = commands.add_parser("frames", help="the frames of one pass")
-    frames.add_argument("folder", type=Path, metavar="PASS_FOLDER")
-    runs = commands.add_parser("runs", help="runs, cases, variants and outcomes of all passes")
-    runs.add_argument("folders", type=Path, nargs="+", metavar="PASS_FOLDER")
+    frames = commands.add_parser("frames", help="the frames of an operator's passes")
+    frames.add_argument("folders", type=Path, nargs="+", metavar="PASS_FOLDER")
     keep = commands.add_parser("record", help="scrubbed copies of captures, for replay elsewhere")
     keep.add_argument("folder", type=Path, metavar="CAPTURES_FOLDER")
     keep.add_argument("--operators", nargs="+", required=True)
     keep.add_argument("--passes", nargs="+", default=list(PASSES))
-    for command, run in ((frames, _frames), (runs, _runs), (keep, _record)):
+    for command, run in ((frames, _frames), (keep, _record)):
         command.add_argument("--out", type=Path, required=True, metavar="FOLDER")
         command.set_defaults(run=run)
     return parser

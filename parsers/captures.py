@@ -15,7 +15,7 @@ from pandera.errors import SchemaError, SchemaErrors
 from parsers import ncu, nsys
 from parsers.contract import DOMAIN, FORMAT, RUN_FILE, range_name
 from parsers.errors import CaptureError
-from parsers.files import check_present, sha256
+from parsers.files import PACKED, check_present, plain, sha256
 from parsers.schemas import SCHEMAS, conform
 
 _LEADING = "time"
@@ -131,7 +131,7 @@ def verify(run: Run) -> None:
         if sha256(path) == recorded:
             continue
         for _, suffix, parse in _REPORTS.values():
-            if path.suffix == suffix:
+            if suffix in path.suffixes:
                 _parse(run, parse, path)
         raise CaptureError(path, "does not match its recorded hash", run.remedy)
 
@@ -156,10 +156,10 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     if run.pass_name in _TABLES:
         frames = {name: _table(run, name) for name in _TABLES[run.pass_name]}
         if "samples" in frames:
-            _check_measured(run, frames["samples"], run.folder / "samples.csv", "no samples of")
+            _check_measured(run, frames["samples"], _table_path(run, "samples"), "no samples of")
         return frames
     name, suffix, parse = _REPORTS[run.pass_name]
-    reports = [run.folder / file for file in run.files if file.endswith(suffix)]
+    reports = [run.folder / file for file in run.files if suffix in Path(file).suffixes]
     if not reports and run.measured():
         raise CaptureError(run.path, f"lists no {suffix} file", run.remedy)
     parts = [_parse(run, parse, report) for report in reports]
@@ -173,26 +173,32 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
 
 
 def _parse(run: Run, parse: Parser, path: Path) -> pd.DataFrame:
-    """Parse a report of a pass; here it is known how to make a damaged one anew."""
-    try:
-        return parse(path)
-    except CaptureError as error:
-        if error.remedy not in (ncu.REMEDY, nsys.REMEDY):
-            raise
-        raise CaptureError(error.path, error.cause, run.remedy) from None
+    """Parse a report of a pass; here it is known where it lies and how to make it anew."""
+    with plain(path, run.remedy) as report:
+        try:
+            return parse(report)
+        except CaptureError as error:
+            known = (ncu.REMEDY, nsys.REMEDY)
+            remedy = run.remedy if error.remedy in known else error.remedy
+            raise CaptureError(path, error.cause, remedy) from None
 
 
 def _table(run: Run, name: str) -> pd.DataFrame:
-    file = f"{name}.csv"
-    path = run.folder / file
-    if file not in run.files:
-        raise CaptureError(run.path, f"lists no {file}", run.remedy)
-    try:
-        # Text until the schema says otherwise; only an empty cell is NA, not a variant named "NA".
-        rows = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
-    except (ValueError, pd.errors.ParserError) as error:
-        raise CaptureError(path, f"is not a table ({_line(error)})", run.remedy) from None
+    path = _table_path(run, name)
+    with plain(path, run.remedy) as table:
+        try:
+            # Text until the schema says otherwise; only an empty cell is NA, not one named "NA".
+            rows = pd.read_csv(table, dtype="string", keep_default_na=False, na_values=[""])
+        except (ValueError, pd.errors.ParserError) as error:
+            raise CaptureError(path, f"is not a table ({_line(error)})", run.remedy) from None
     return _conform(path, rows, SCHEMAS[name], run.remedy)
+
+
+def _table_path(run: Run, name: str) -> Path:
+    for file in (f"{name}.csv", f"{name}.csv{PACKED}"):
+        if file in run.files:
+            return run.folder / file
+    raise CaptureError(run.path, f"lists no {name}.csv", run.remedy)
 
 
 def _conform(

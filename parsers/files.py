@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from parsers.errors import CaptureError
@@ -10,6 +16,9 @@ from parsers.errors import CaptureError
 LFS_POINTER = b"version https://git-lfs"
 SQLITE_MAGIC = b"SQLite format 3\x00"
 NCU_MAGIC = b"NVR\x00"
+GZIP_MAGIC = b"\x1f\x8b"
+PACKED = ".gz"
+"""Suffix of a recorded file: profiles shrink to a twentieth."""
 
 
 def check_present(path: Path, remedy: str) -> bytes:
@@ -67,3 +76,37 @@ def sha256(path: Path) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def pack(source: Path, target: Path) -> None:
+    """Compress a file with gzip; the same content gives the same bytes."""
+    with (
+        source.open("rb") as stream,
+        target.open("wb") as file,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+    ):
+        shutil.copyfileobj(stream, packed)
+
+
+@contextmanager
+def plain(path: Path, remedy: str) -> Iterator[Path]:
+    """Give the path of a file's content: its own, or where it is packed, that of a passing copy.
+
+    Raises
+    ------
+    CaptureError
+        As `check_present`, and when a packed file is of another format or damaged.
+    """
+    if path.suffix != PACKED:
+        yield path
+        return
+    check_format(path, GZIP_MAGIC, "a file packed by gzip", remedy)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.stem
+        try:
+            with gzip.open(path) as packed, copy.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+        except (EOFError, OSError, zlib.error) as error:
+            cause = f"is truncated or damaged ({error})"
+            raise CaptureError(path, cause, remedy) from None
+        yield copy

@@ -1,4 +1,4 @@
-"""Keep measured captures for replay elsewhere: scrubbed copies whose hashes are true again."""
+"""Keep measured captures for replay elsewhere: scrubbed, packed copies with hashes of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from parsers.captures import Run, parse_pass, read_run
 from parsers.contract import RUN_FILE
 from parsers.errors import CaptureError
-from parsers.files import sha256
+from parsers.files import PACKED, pack, sha256
 from parsers.scrub import find_leaks, local_secrets, scrub_ncu, scrub_sqlite
 
 TEXT_SUFFIXES = (".csv", ".ptx", ".sass")
@@ -56,16 +56,23 @@ def _record_pass(source: Path, target: Path, secrets: list[str]) -> None:
     run = read_run(source)
     target.mkdir()
     for name in run.files:
-        _scrub(source / name, target / name, secrets)
+        scrubbed = target / name
+        _scrub(source / name, scrubbed, secrets)
+        _refuse_leaks(source / name, scrubbed, secrets)
+        pack(scrubbed, target / f"{name}{PACKED}")
+        scrubbed.unlink()
     _write_run(run, target)
+    _refuse_leaks(run.path, target / RUN_FILE, secrets)
     parse_pass(target)
-    for path in sorted(target.iterdir()):
-        if leaks := find_leaks(path, secrets):
-            raise CaptureError(
-                source / path.name,
-                f"still gives something away when scrubbed: {leaks[0]}",
-                "do not share it; measure again without what put this into the report",
-            )
+
+
+def _refuse_leaks(source: Path, scrubbed: Path, secrets: list[str]) -> None:
+    if leaks := find_leaks(scrubbed, secrets):
+        raise CaptureError(
+            source,
+            f"still gives something away when scrubbed: {leaks[0]}",
+            "do not share it; measure again without what put this into the report",
+        )
 
 
 def _scrub(source: Path, target: Path, secrets: list[str]) -> None:
@@ -82,8 +89,9 @@ def _scrub(source: Path, target: Path, secrets: list[str]) -> None:
 
 
 def _write_run(run: Run, target: Path) -> None:
-    """Write ``run.json`` as it was, with the hashes of the scrubbed files."""
+    """Write ``run.json`` as it was, with names and hashes of the packed files."""
     content = json.loads(run.path.read_text(encoding="utf-8"))
-    content["files"] = {name: sha256(target / name) for name in run.files}
+    packed = [f"{name}{PACKED}" for name in run.files]
+    content["files"] = {name: sha256(target / name) for name in packed}
     text = json.dumps(content, indent=1) + "\n"
     (target / RUN_FILE).write_text(text, encoding="utf-8")

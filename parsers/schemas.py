@@ -60,7 +60,7 @@ def _key(*, required: bool = True) -> dict[str, pa.Column]:
     return {
         "operator": _text("what is computed", required=required),
         "variant": _text("which implementation", required=required),
-        "case": _text("which input: shape and dtype", required=required),
+        "case": _text("which input: shape, dtype, labels", required=required),
     }
 
 
@@ -145,7 +145,7 @@ CHECKS = _schema(
     "One row a variant and case: its outputs against the float64 reference.",
     {
         **_key(),
-        "status": _text("ok, wrong or failed", required=True),
+        "status": _text("ok, wrong, failed or unsupported", required=True),
         "reason": _text("what went wrong, in one line"),
         "seed": _column(INTEGER, "seed of the random inputs"),
         "elements": _column(INTEGER, "elements compared"),
@@ -195,14 +195,16 @@ CASES = _schema(
     {
         "operator": _text("what is computed", required=True),
         "case": _text("name of the case", required=True),
-        "shape": _text("shape, such as 8192x8192", required=True),
+        "shape": _text("extents, such as 8192x8192", required=True),
+        "axes": _text("what the extents count, joined by ' '"),
         "dtype": _text("dtype, such as float32", required=True),
-        "elements": _column(INTEGER, "elements of the input", "element"),
+        "labels": _text("what else sets the input apart, joined by ' '"),
         "min_read_bytes": _column(INTEGER, "fewest bytes to read: each input once", "B", "model"),
         "min_write_bytes": _column(
             INTEGER, "fewest bytes to write: each output once", "B", "model"
         ),
         "flops": _column(INTEGER, "floating-point operations by the cost model", "FLOP", "model"),
+        "summed": _column(INTEGER, "elements added up into one of the output", "element", "model"),
     },
 )
 
@@ -223,7 +225,7 @@ OUTCOMES = _schema(
     {
         "pass": _text("check, build, time, nsys or ncu", required=True),
         **_key(),
-        "status": _text("ok, wrong, failed or skipped", required=True),
+        "status": _text("ok, wrong, failed, skipped or unsupported", required=True),
         "reason": _text("why it is not ok, in one line"),
     },
 )

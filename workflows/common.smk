@@ -15,19 +15,11 @@ from kernels.harness import discovery, machine
 shell.prefix(f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
 
 KNOWN_OPERATORS = discovery.names()
-FRAMES_OF_PASS = {
-    "check": ("checks",),
-    "build": ("builds",),
-    "time": ("samples", "ceilings"),
-    "nsys": ("timeline",),
-    "ncu": ("counters",),
-}
-PASSES = tuple(FRAMES_OF_PASS)
+PASSES = ("check", "build", "time", "nsys", "ncu")
 PAGE = ("md", "html", "time.svg", "bytes.svg")
-RUN_FRAMES = ("runs", "cases", "variants", "outcomes")
 ALL_FRAMES = (
-    *(frame for frames in FRAMES_OF_PASS.values() for frame in frames),
-    *RUN_FRAMES,
+    *("checks", "builds", "samples", "ceilings", "timeline", "counters"),
+    *("runs", "cases", "variants", "outcomes"),
 )
 
 
@@ -189,36 +181,18 @@ def provenance(wildcards, input):
     return f"--source {SOURCE} --source-sha256 {' '.join(hashes)}"
 
 
-def capture_folder(name):
-    """Return a params function: the folder of a pass's capture."""
-
-    def folder(wildcards, input):
-        return f"{CAPTURES}/{wildcards.operator}/{name}"
-
-    return folder
-
-
-def capture(name):
-    """Return an input function: what a pass wrote, or every file of its recorded capture."""
-
-    def files(wildcards):
-        folder = Path(CAPTURES, wildcards.operator, name)
-        if SOURCE == "live":
-            return [str(folder)]
-        found = sorted(str(path) for path in folder.glob("*") if path.is_file())
-        if not found:
+def all_captures(wildcards):
+    """Return what every pass wrote for an operator, or every file of its recorded captures."""
+    folders = [Path(CAPTURES, wildcards.operator, name) for name in PASSES]
+    if SOURCE == "live":
+        return [str(folder) for folder in folders]
+    for folder in folders:
+        if not folder.is_dir():
             raise WorkflowError(
                 f"{folder}: no recorded capture; measure {wildcards.operator} on a GPU and keep"
                 " it with `snakemake captures/record`"
             )
-        return found
-
-    return files
-
-
-def all_captures(wildcards):
-    """Return what every pass wrote for an operator."""
-    return [path for name in PASSES for path in capture(name)(wildcards)]
+    return sorted(str(path) for folder in folders for path in folder.glob("*") if path.is_file())
 
 
 def measured_captures(_):

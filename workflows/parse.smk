@@ -1,44 +1,19 @@
-for name in PASSES:
-
-    rule:
-        name:
-            f"parse_{name}"
-        input:
-            capture=capture(name),
-            code=PARSERS,
-        output:
-            [f"{FRAMES}/{frame}.parquet" for frame in FRAMES_OF_PASS[name]],
-        log:
-            f"{RESULTS}/logs/{{operator}}/parse_{name}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/{{operator}}/parse_{name}.tsv"
-        conda:
-            "envs/replay.yaml"
-        params:
-            capture=capture_folder(name),
-            frames=folder_of_output,
-        message:
-            "parse {wildcards.operator}: {params.capture}"
-        shell:
-            "python -m parsers frames {params.capture} --out {params.frames} 2> {log}"
-
-
-rule parse_runs:
+rule parse:
     input:
         captures=all_captures,
         code=PARSERS,
     output:
-        [f"{FRAMES}/{frame}.parquet" for frame in RUN_FRAMES],
+        [f"{FRAMES}/{frame}.parquet" for frame in ALL_FRAMES],
     log:
-        f"{RESULTS}/logs/{{operator}}/parse_runs.log",
+        f"{RESULTS}/logs/{{operator}}/parse.log",
     benchmark:
-        f"{RESULTS}/benchmarks/{{operator}}/parse_runs.tsv"
+        f"{RESULTS}/benchmarks/{{operator}}/parse.tsv"
     conda:
         "envs/replay.yaml"
     params:
         captures=capture_folders,
         frames=folder_of_output,
     message:
-        "parse {wildcards.operator}: where and with what it was measured"
+        "parse {wildcards.operator}: {params.captures}"
     shell:
-        "python -m parsers runs {params.captures} --out {params.frames} 2> {log}"
+        "python -m parsers frames {params.captures} --out {params.frames} 2> {log}"

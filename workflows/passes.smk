@@ -1,3 +1,7 @@
+# Checks are not timed, so several may share the GPU, where their memory allows.
+CHECK_SHARE = 100 if config["cases"] == "full" else 25
+
+
 rule check:
     input:
         source=operator_source,
@@ -11,11 +15,14 @@ rule check:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu=1,
+        gpu_share=CHECK_SHARE,
+    params:
+        cases=config["cases"],
     message:
         "check {wildcards.operator}: every variant against the float64 reference"
     shell:
-        "python -m kernels.harness check {wildcards.operator} --out {output.capture}" " 2> {log}"
+        "python -m kernels.harness check {wildcards.operator} --out {output.capture}"
+        " --cases {params.cases} 2> {log}"
 
 
 rule time:
@@ -32,15 +39,16 @@ rule time:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu=1,
+        gpu_share=100,
     params:
+        cases=config["cases"],
         rounds=config["time_rounds"],
         warm_up_s=config["time_warm_up_s"],
     message:
         "time {wildcards.operator}: CUDA events, {params.rounds} rounds"
     shell:
         "python -m kernels.harness time {wildcards.operator} --out {output.capture}"
-        " --check {input.check} --rounds {params.rounds} --warm-up-s {params.warm_up_s} 2> {log}"
+        " --check {input.check} --cases {params.cases} --rounds {params.rounds} --warm-up-s {params.warm_up_s} 2> {log}"
 
 
 rule nsys:
@@ -57,14 +65,15 @@ rule nsys:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu=1,
+        gpu_share=100,
     params:
+        cases=config["cases"],
         repeats=config["nsys_repeats"],
     message:
         "nsys {wildcards.operator}: timeline, {params.repeats} repeats"
     shell:
         "python -m kernels.harness nsys {wildcards.operator} --out {output.capture}"
-        " --check {input.check} --repeats {params.repeats} 2> {log}"
+        " --check {input.check} --cases {params.cases} --repeats {params.repeats} 2> {log}"
 
 
 rule ncu:
@@ -81,12 +90,14 @@ rule ncu:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu=1,
+        gpu_share=100,
+    params:
+        cases=config["cases"],
     message:
         "ncu {wildcards.operator}: hardware counters"
     shell:
         "python -m kernels.harness ncu {wildcards.operator} --out {output.capture}"
-        " --check {input.check} 2> {log}"
+        " --check {input.check} --cases {params.cases} 2> {log}"
 
 
 rule doctor:

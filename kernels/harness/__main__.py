@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernels.harness.errors import HarnessError
 from kernels.harness.machine import obstacles
+from kernels.harness.spec import SETS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("operator")
         command.add_argument("--out", type=Path, required=True, help="folder of the capture")
         command.add_argument("--device", default="cuda", help="cpu checks without a GPU")
+        command.add_argument("--cases", default="default", choices=SETS, help="set of cases")
         command.set_defaults(run=_measure, name=name)
         if name == "build":
             command.set_defaults(run=_build)
@@ -80,9 +82,8 @@ def _measure(options: argparse.Namespace) -> None:
         key: getattr(options, key) for key in ("rounds", "warm_up_s", "repeats") if key in options
     }
     _empty(options.out)
-    one_pass = Pass(
-        discovery.load(options.operator), options.name, options.out, settings, options.device
-    )
+    operator = discovery.load(options.operator)
+    one_pass = Pass(operator, options.name, options.out, settings, options.device, options.cases)
     one_pass.measure(getattr(options, "check", None))
 
 
@@ -93,11 +94,12 @@ def _build(options: argparse.Namespace) -> None:
 
     operator = discovery.load(options.operator)
     began = provenance.origin(operator.name)
-    builds = build.compile_operator(operator)
+    cases = operator.cases_in(options.cases)
+    builds = build.compile_operator(operator, cases=cases)
     _empty(options.out)
     build.save(operator.name, builds, options.out)
-    row = provenance.run_row(operator, "build", began, tool=None, settings={})
-    write_run(operator, options.out, row, build.outcomes(builds))
+    row = provenance.run_row(operator, "build", began, tool=None, settings={"cases": options.cases})
+    write_run(operator, cases, options.out, row, build.outcomes(builds))
 
 
 def _empty(folder: Path) -> None:

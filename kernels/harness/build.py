@@ -62,7 +62,11 @@ class Build:
 COLUMNS = ("operator", *(part.name for part in dataclasses.fields(Build)), "triton")
 
 
-def compile_operator(operator: Operator, archs: Sequence[int] = (80, 90, 100)) -> list[Build]:
+def compile_operator(
+    operator: Operator,
+    archs: Sequence[int] = (80, 90, 100),
+    cases: Sequence[Case] | None = None,
+) -> list[Build]:
     """Compile every Triton kernel of an operator for each architecture.
 
     Returns one build a distinct kernel and configuration of a variant, case and architecture, in
@@ -75,6 +79,8 @@ def compile_operator(operator: Operator, archs: Sequence[int] = (80, 90, 100)) -
         What to compile; a variant that launches no Triton kernel gives no build.
     archs
         Compute capabilities times ten, of those in `CHIPS`.
+    cases
+        Cases to compile for; None takes all of the operator's.
 
     Raises
     ------
@@ -86,7 +92,7 @@ def compile_operator(operator: Operator, archs: Sequence[int] = (80, 90, 100)) -
     return [
         build
         for variant in operator.variants
-        for case in operator.cases
+        for case in (operator.cases if cases is None else cases)
         for arch in archs
         for build in _builds(operator, variant, case, arch, known)
     ]
@@ -133,14 +139,18 @@ def save(operator_name: str, builds: Sequence[Build], folder: Path) -> Path:
 
 
 def _stems(builds: Sequence[Build]) -> list[str]:
-    """Name the files of each build; builds that would share a name are numbered from 2."""
+    """Name the files of each build: alike ones share theirs, others of one name are numbered."""
     seen: Counter[str] = Counter()
+    known: dict[tuple[str | None, str | None], str] = {}
     stems = []
     for build in builds:
-        stem = "-".join((build.variant, build.case, build.kernel, build.arch))
-        stem = re.sub(r"[^\w.+-]", "_", stem)
-        seen[stem] += 1
-        stems.append(stem if seen[stem] == 1 else f"{stem}-{seen[stem]}")
+        text = (build.ptx, build.sass)
+        if text not in known or text == (None, None):
+            stem = "-".join((build.variant, build.case, build.kernel, build.arch))
+            stem = re.sub(r"[^\w.+-]", "_", stem)
+            seen[stem] += 1
+            known[text] = stem if seen[stem] == 1 else f"{stem}-{seen[stem]}"
+        stems.append(known[text])
     return stems
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from kernels.harness import profilers, provenance, tables
 from kernels.harness.errors import HarnessError
 from kernels.harness.plan import Pair, Plan
-from kernels.harness.spec import Operator
+from kernels.harness.spec import Case, Operator
 from parsers.contract import FORMAT, RUN_FILE
 from parsers.files import sha256
 
@@ -43,6 +44,7 @@ class Pass:
     out: Path
     settings: dict[str, Any]
     device: str = "cuda"
+    cases: str = "default"
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
 
     def measure(self, checked: Path | None) -> None:
@@ -62,7 +64,8 @@ class Pass:
             profilers.require(self.name)
         origin = provenance.origin(self.operator.name)
         self.out.mkdir(parents=True, exist_ok=True)
-        pairs = [(v.name, c.name) for v in self.operator.variants for c in self.operator.cases]
+        cases = self.operator.cases_in(self.cases)
+        pairs = [(v.name, c.name) for v in self.operator.variants for c in cases]
         skipped = _skipped(checked, pairs) if checked else []
         passed = [
             pair for pair in pairs if pair not in {(row["variant"], row["case"]) for row in skipped}
@@ -79,9 +82,9 @@ class Pass:
             self.name,
             origin,
             tool=self.name if self.name in PROFILERS else None,
-            settings={**self.settings, "each_variant_alone": alone},
+            settings={**self.settings, "cases": self.cases, "each_variant_alone": alone},
         )
-        write_run(self.operator, self.out, row | self._facts, [*skipped, *outcomes])
+        write_run(self.operator, cases, self.out, row | self._facts, [*skipped, *outcomes])
 
     def _run(self, pairs: list[Pair]) -> tuple[list[Outcome], bool]:
         outcomes, _ = self._process(TOGETHER, pairs)
@@ -159,16 +162,28 @@ def _skipped(checked: Path, pairs: list[Pair]) -> list[Outcome]:
     missing = {"status": "failed", "reason": "it was not checked"}
     found = {pair: rows.get(pair, missing) for pair in pairs}
     return [
-        {"variant": v, "case": c, "status": "skipped", "reason": f"check: {row['reason']}"}
-        for (v, c), row in found.items()
+        {
+            "variant": variant,
+            "case": case,
+            "status": "unsupported" if row["status"] == "unsupported" else "skipped",
+            "reason": f"check: {row['reason']}",
+        }
+        for (variant, case), row in found.items()
         if row["status"] != "ok"
     ]
 
 
-def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list[Outcome]) -> None:
+def write_run(
+    operator: Operator,
+    cases: Sequence[Case],
+    out: Path,
+    row: dict[str, Any],
+    outcomes: list[Outcome],
+) -> None:
     """Write ``run.json``: provenance, variants, cases, outcomes and a hash of each other file.
 
-    ``row`` is the row of the frame ``runs``, from `provenance.run_row`.
+    ``cases`` are those that were chosen; ``row`` is the row of the frame ``runs``, from
+    `provenance.run_row`.
     """
     run = {
         "format": FORMAT,
@@ -184,7 +199,7 @@ def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list
             }
             for variant in operator.variants
         ],
-        "cases": [_case_row(operator, index) for index in range(len(operator.cases))],
+        "cases": [_case_row(operator, case) for case in cases],
         "outcomes": [
             {"pass": row["pass"], "operator": operator.name, **outcome} for outcome in outcomes
         ],
@@ -197,16 +212,17 @@ def write_run(operator: Operator, out: Path, row: dict[str, Any], outcomes: list
     (out / RUN_FILE).write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def _case_row(operator: Operator, index: int) -> dict[str, Any]:
-    case = operator.cases[index]
+def _case_row(operator: Operator, case: Case) -> dict[str, Any]:
     cost = operator.cost(case)
     return {
         "operator": operator.name,
         "case": case.name,
         "shape": "x".join(map(str, case.shape)),
+        "axes": " ".join(operator.axes),
         "dtype": case.dtype,
-        "elements": case.elements,
+        "labels": " ".join(case.labels) or None,
         "min_read_bytes": cost.read_bytes,
         "min_write_bytes": cost.write_bytes,
         "flops": cost.flops,
+        "summed": cost.summed,
     }
