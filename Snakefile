@@ -28,6 +28,15 @@ rule:
         "builds/all is complete"
 
 
+rule:
+    name:
+        "checks/all"
+    input:
+        expand("results/reports/checks.{kind}", kind=("md", "html")),
+    message:
+        "checks/all is complete"
+
+
 for operator in KNOWN_OPERATORS:
 
     rule:
@@ -52,6 +61,7 @@ include: "workflows/passes.smk"
 include: "workflows/parse.smk"
 include: "workflows/report.smk"
 include: "workflows/captures.smk"
+include: "workflows/checks.smk"
 
 
 onsuccess:

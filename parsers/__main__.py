@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from parsers.captures import PASSES, parse_pass, parse_runs
+from parsers.captures import parse_pass, parse_runs
 from parsers.errors import CaptureError
 from parsers.record import record
 
@@ -45,7 +45,7 @@ def _options() -> argparse.ArgumentParser:
     keep = commands.add_parser("record", help="scrubbed copies of captures, for replay elsewhere")
     keep.add_argument("folder", type=Path, metavar="CAPTURES_FOLDER")
     keep.add_argument("--operators", nargs="+", required=True)
-    keep.add_argument("--passes", nargs="+", default=list(PASSES))
+    keep.add_argument("--passes", nargs="+", required=True)
     for command, run in ((frames, _frames), (keep, _record)):
         command.add_argument("--out", type=Path, required=True, metavar="FOLDER")
         command.set_defaults(run=run)

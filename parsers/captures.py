@@ -24,6 +24,7 @@ _TABLES = {
     "check": ("checks",),
     "build": ("builds",),
     "time": ("samples", "ceilings"),
+    "sanitize": ("sanitizer",),
 }
 Parser = Callable[[Path], pd.DataFrame]
 _REPORTS: dict[str, tuple[str, str, Parser]] = {

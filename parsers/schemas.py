@@ -158,6 +158,20 @@ CHECKS = _schema(
     },
 )
 
+SANITIZER = _schema(
+    "sanitizer",
+    "One row a Triton variant and tool of compute-sanitizer, over the operator's small cases.",
+    {
+        "operator": _text("what is computed", required=True),
+        "variant": _text("which implementation", required=True),
+        "tool": _text("memcheck or racecheck", required=True),
+        "cases": _text("names of the cases, joined by ' '", required=True),
+        "status": _text("ok or failed", required=True),
+        "errors": _column(INTEGER, "errors that the tool counted", "", "compute-sanitizer"),
+        "reason": _text("what it found first, or why it gave no answer"),
+    },
+)
+
 BUILDS = _schema(
     "builds",
     "One row a Triton kernel, case and architecture: what the compiler made of it.",
@@ -223,10 +237,11 @@ OUTCOMES = _schema(
     "outcomes",
     "One row a pass, variant and case: whether it was measured, and if not, why.",
     {
-        "pass": _text("check, build, time, nsys or ncu", required=True),
+        "pass": _text("check, sanitize, build, time, nsys or ncu", required=True),
         **_key(),
         "status": _text("ok, wrong, failed, skipped or unsupported", required=True),
         "reason": _text("why it is not ok, in one line"),
+        "config": _text("what its autotuned kernels chose, as JSON by kernel", "Triton"),
     },
 )
 
@@ -236,7 +251,7 @@ RUNS = _schema(
     {
         "operator": _text("what is computed", required=True),
         "summary": _text("what it computes, in one line"),
-        "pass": _text("check, build, time, nsys or ncu", required=True),
+        "pass": _text("check, sanitize, build, time, nsys or ncu", required=True),
         "date": _text("UTC, ISO 8601", required=True),
         "commit": _text("git commit of the checkout; ends in +changes where it was dirty"),
         "source_sha256": _text("hash of the operator's source", required=True),
@@ -271,6 +286,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         TIMELINE,
         COUNTERS,
         CHECKS,
+        SANITIZER,
         BUILDS,
         CASES,
         VARIANTS,

@@ -13,9 +13,10 @@ rule record:
     params:
         measured=CAPTURES,
         operators=OPERATORS,
+        passes=PASSES,
         recorded=f"captures/{GPU}",
     message:
         "record: scrubbed copies in {params.recorded}"
     shell:
         "python -m parsers record {params.measured} --out {params.recorded}"
-        " --operators {params.operators} 2> {log}"
+        " --operators {params.operators} --passes {params.passes} 2> {log}"

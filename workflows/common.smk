@@ -21,6 +21,7 @@ ALL_FRAMES = (
     *("checks", "builds", "samples", "ceilings", "timeline", "counters"),
     *("runs", "cases", "variants", "outcomes"),
 )
+CHECK_FRAMES = ("checks", "sanitizer", "runs", "cases", "outcomes")
 
 
 def validate_config():
@@ -193,6 +194,19 @@ def all_captures(wildcards):
                 " it with `snakemake captures/record`"
             )
     return sorted(str(path) for folder in folders for path in folder.glob("*") if path.is_file())
+
+
+def checked_frames(_):
+    """Return the frames of every operator's checks; what is not measured cannot be checked."""
+    if SOURCE != "live":
+        raise WorkflowError(
+            "checks/all: nothing can be checked here; run it on a machine with a GPU"
+        )
+    return [
+        f"{RESULTS}/checks/{operator}/frames/{frame}.parquet"
+        for operator in OPERATORS
+        for frame in CHECK_FRAMES
+    ]
 
 
 def measured_captures(_):

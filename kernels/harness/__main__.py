@@ -32,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     work.set_defaults(run=_work)
     doctor = commands.add_parser("doctor", help="say what this machine cannot measure, and why")
     doctor.set_defaults(run=_doctor)
-    for name in ("build", "check", "time", "nsys", "ncu"):
+    for name in ("build", "check", "time", "nsys", "ncu", "sanitize"):
         command = commands.add_parser(name, help=f"the {name} pass over an operator")
         command.add_argument("operator")
         command.add_argument("--out", type=Path, required=True, help="folder of the capture")
@@ -41,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=_measure, name=name)
         if name == "build":
             command.set_defaults(run=_build)
+        if name == "sanitize":
+            command.set_defaults(run=_sanitize)
         if name in ("time", "nsys", "ncu"):
             command.add_argument("--check", type=Path, required=True, help="folder of the check")
         if name == "time":
@@ -100,6 +102,20 @@ def _build(options: argparse.Namespace) -> None:
     build.save(operator.name, builds, options.out)
     row = provenance.run_row(operator, "build", began, tool=None, settings={"cases": options.cases})
     write_run(operator, cases, options.out, row, build.outcomes(builds))
+
+
+def _sanitize(options: argparse.Namespace) -> None:
+    _require_modules("torch", "triton", "nvtx")
+    from kernels.harness import discovery, provenance, sanitize, tables
+    from kernels.harness.driver import write_run
+
+    operator = discovery.load(options.operator)
+    began = provenance.origin(operator.name)
+    rows = sanitize.sanitize(operator)
+    _empty(options.out)
+    tables.write(options.out / "sanitizer.csv", rows, sanitize.COLUMNS)
+    row = provenance.run_row(operator, "sanitize", began, tool="compute-sanitizer", settings={})
+    write_run(operator, sanitize.small_cases(operator), options.out, row, [])
 
 
 def _empty(folder: Path) -> None:

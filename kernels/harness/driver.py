@@ -29,8 +29,9 @@ TOGETHER = "all"
 UNLISTED = ".nsys-rep"
 """For Nsight Systems' own window; it stays here, for only ``nsys`` could read or scrub it."""
 
-ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
-"""Starting and ending torch's pool of compile workers takes longer than compiling a few kernels."""
+ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TRITON_CACHE_AUTOTUNING": "1"}
+"""Starting and ending torch's pool of compile workers takes longer than compiling a few kernels.
+Triton keeps what it tuned, so that all passes of a session measure the same configuration."""
 
 Outcome = dict[str, Any]
 
@@ -122,7 +123,7 @@ class Pass:
             )
             plan.write(scratch / "plan.json")
             work = [sys.executable, "-m", "kernels.harness", "work", str(scratch / "plan.json")]
-            answer = profilers.run([*self._prefix(name), *work], ONE_COMPILE_THREAD)
+            answer = profilers.run([*self._prefix(name), *work], ENVIRONMENT)
             sys.stderr.write(answer.stdout)
             known = profilers.complaint(answer.stdout) if self.name == "ncu" else None
             if known and known.general:

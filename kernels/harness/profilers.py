@@ -67,9 +67,13 @@ def complaint(output: str) -> Complaint | None:
 def require(tool: str) -> None:
     """Raise HarnessError where a profiler is not on PATH."""
     if shutil.which(tool) is None:
-        product = {"ncu": "Nsight Compute", "nsys": "Nsight Systems"}[tool]
+        product = {
+            "ncu": "NVIDIA Nsight Compute",
+            "nsys": "NVIDIA Nsight Systems",
+            "compute-sanitizer": "the CUDA toolkit",
+        }[tool]
         raise HarnessError(
-            tool, "not on PATH", f"install NVIDIA {product} or add its folder to PATH, {REPLAY}"
+            tool, "not on PATH", f"install {product} or add its folder to PATH, {REPLAY}"
         )
 
 
@@ -130,9 +134,12 @@ def export_sqlite(report: Path) -> Path:
 
 
 def run(
-    command: list[str], extra: dict[str, str] | None = None
+    command: list[str], extra: dict[str, str] | None = None, longest_s: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command, standard error joined to its standard output, and keep the output."""
+    """Run a command, standard error joined to its standard output, and keep the output.
+
+    ``extra`` adds to the environment; after ``longest_s`` seconds the command is ended.
+    """
     return subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -141,6 +148,7 @@ def run(
         errors="replace",
         check=False,
         env={**os.environ, **(extra or {})},
+        timeout=longest_s,
     )
 
 

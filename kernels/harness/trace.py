@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
 import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
-from triton.runtime.jit import JITFunction, KernelInterface
+from triton.runtime.jit import JITFunction
 
 from kernels.harness.errors import HarnessError, one_line
+from kernels.harness.reach import innermost, is_own, kernels_of
 from kernels.harness.spec import Case, Operator, UnsupportedError, Variant
 
 # What Triton uses where a launch does not say: CUDAOptions in triton/backends/nvidia/compiler.py.
@@ -148,7 +148,7 @@ def trace(operator: Operator, variant: Variant, case: Case, arch: int) -> Trace:
             return Trace(tuple(recorded))
         except Exception as error:
             launched = [launch.kernel.__name__ for launch in recorded]
-            named = {kernel.__name__ for kernel in _kernels_named_by(variant.run, set())}
+            named = {innermost(kernel).__name__ for kernel in kernels_of(variant.run)}
             missing = sorted(named - set(launched)) or launched[-1:]
             if not missing and _came_through_triton(error):
                 missing = ["unknown"]
@@ -163,7 +163,7 @@ def _recorder(variant: str, recorded: list[Launch]) -> Callable[..., Any]:
     def run(kernel: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> Any:
         if warmup:
             return real(kernel, *arguments, grid=grid, warmup=True, **options)
-        if _is_own(kernel):
+        if is_own(kernel):
             bound = _bind(kernel, arguments, options)
             size = grid(bound) if callable(grid) else grid
             frozen = tuple(map(_frozen, arguments))
@@ -200,51 +200,6 @@ def _bind(kernel: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> d
     bound = kernel.signature.bind(*arguments, **known)
     bound.apply_defaults()
     return dict(bound.arguments)
-
-
-def _kernels_named_by(thing: Any, seen: set[int]) -> Iterator[Any]:
-    """Yield the ``triton.jit`` functions that code names, directly or through calls."""
-    if id(thing) in seen or not _is_own(thing):
-        return
-    seen.add(id(thing))
-    if isinstance(thing, KernelInterface):
-        while not isinstance(thing, JITFunction):
-            thing = thing.fn
-        yield thing
-    elif isinstance(thing, type):
-        for member in vars(thing).values():
-            yield from _kernels_named_by(member, seen)
-    else:
-        function = inspect.unwrap(getattr(thing, "func", thing))
-        if isinstance(getattr(function, "__code__", None), CodeType):
-            for value in _values_named_by(function):
-                yield from _kernels_named_by(value, seen)
-
-
-def _values_named_by(function: Any) -> Iterator[Any]:
-    names = set(_names(function.__code__))
-    for name in names:
-        value = function.__globals__.get(name)
-        if isinstance(value, ModuleType):
-            yield from (getattr(value, member, None) for member in names)
-        else:
-            yield value
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # a cell that has no value yet
-            yield cell.cell_contents
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-def _is_own(thing: Any) -> bool:
-    """Whether something is not PyTorch's or Triton's own."""
-    module = getattr(thing, "__module__", None) or ""
-    return module.partition(".")[0] not in {"torch", "triton"}
 
 
 def _came_through_triton(error: BaseException) -> bool:

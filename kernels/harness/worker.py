@@ -21,6 +21,7 @@ from kernels.harness import discovery, tables
 from kernels.harness.check import check
 from kernels.harness.errors import one_line
 from kernels.harness.plan import Plan
+from kernels.harness.reach import chosen_configs
 from kernels.harness.spec import Case, Operator, UnsupportedError, Variant
 from kernels.harness.timing import COPY_BYTES, Call, Clock, Flush, copy_call, empty_call
 from parsers.contract import DOMAIN, range_name
@@ -58,9 +59,16 @@ class Worker:
             if names:
                 yield case, [self.operator.variant(name) for name in names]
 
-    def _note(self, variant: str, case: Case, status: str, reason: str | None) -> None:
+    def _note(self, variant: Variant, case: Case, status: str, reason: str | None = None) -> None:
+        chosen = chosen_configs(variant.run) if status == "ok" else {}
         self.outcomes.append(
-            {"variant": variant, "case": case.name, "status": status, "reason": reason}
+            {
+                "variant": variant.name,
+                "case": case.name,
+                "status": status,
+                "reason": reason,
+                "config": json.dumps(chosen, sort_keys=True) if chosen else None,
+            }
         )
 
     def _check(self) -> None:
@@ -79,7 +87,7 @@ class Worker:
                     }
                     self._synchronize()
                 rows.append(row)
-                self._note(variant.name, case, row["status"], row["reason"])
+                self._note(variant, case, row["status"], row["reason"])
         tables.write(self.out / "checks.csv", rows)
 
     def _ready(self, case: Case, variants: list[Variant]) -> Calls:
@@ -95,11 +103,11 @@ class Worker:
                     call()
                 self._synchronize()
             except Exception as error:  # whatever a variant raises is its result
-                self._note(variant.name, case, _word(error), one_line(error))
+                self._note(variant, case, _word(error), one_line(error))
                 self._synchronize()
                 continue
             calls[variant.name] = call
-            self._note(variant.name, case, "ok", None)
+            self._note(variant, case, "ok")
         return calls
 
     def _time(self) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from parsers.files import plain
 from tests.parsers.exports import write_export
 
 ROOT = Path(__file__).parents[2]
@@ -24,11 +26,12 @@ def shared() -> Callable[[str], Path]:
     return shared_report
 
 
-@pytest.fixture
-def ncu_report_path() -> Path:
-    """A real Nsight Compute report: the recorded capture, else the one beside the checkout."""
-    recorded = ROOT / "captures" / "h200" / "gelu" / "ncu" / "all.ncu-rep"
-    return recorded if recorded.is_file() else shared_report("h200/gelu_4096.ncu-rep")
+@pytest.fixture(scope="session")
+def ncu_report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real Nsight Compute report: the recorded capture, unpacked."""
+    recorded = ROOT / "captures/h200/gelu/ncu/all.ncu-rep.gz"
+    with plain(recorded, "record it again") as report:
+        return Path(shutil.copy(report, tmp_path_factory.mktemp("ncu")))
 
 
 @pytest.fixture

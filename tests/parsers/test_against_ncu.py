@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from parsers import ncu
+from parsers.files import plain
 from parsers.metrics import METRICS, Metric
 from reports.rollup import roll_up
 
@@ -26,7 +27,8 @@ def printed(root: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def counters(root: Path) -> pd.DataFrame:
-    return ncu.parse(root / "captures/h200/gelu/ncu/all.ncu-rep")
+    with plain(root / "captures/h200/gelu/ncu/all.ncu-rep.gz", "record it again") as report:
+        return ncu.parse(report)
 
 
 def number(text: str) -> float:

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from tests.parsers.conftest import ROOT
 from tests.parsers.folders import write_pass
@@ -20,9 +19,8 @@ def _run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_frames_and_runs_are_written(tmp_path: Path) -> None:
     folder = write_pass(tmp_path / "time", "time", TIME)
     out = tmp_path / "new" / "frames"
-    for command in ("frames", "runs"):
-        done = _run(command, folder, "--out", out)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = _run("frames", folder, "--out", out)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     names = ["cases", "ceilings", "outcomes", "runs", "samples", "variants"]
     assert sorted(path.name for path in out.iterdir()) == [f"{name}.parquet" for name in names]
     samples = pd.read_parquet(out / "samples.parquet")
@@ -30,9 +28,8 @@ def test_frames_and_runs_are_written(tmp_path: Path) -> None:
     assert str(samples["round"].dtype) == "Int64"
 
 
-@pytest.mark.parametrize("command", ["frames", "runs"])
-def test_an_error_is_one_line(tmp_path: Path, command: str) -> None:
-    done = _run(command, tmp_path, "--out", tmp_path / "out")
+def test_an_error_is_one_line(tmp_path: Path) -> None:
+    done = _run("frames", tmp_path, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()

@@ -21,6 +21,7 @@ NO_GPU = pytest.mark.skipif(bool(machine.gpu_facts()), reason="this machine has 
         ("source=later", "'later' is not one of ['auto', 'live', 'replay']"),
         ("time_rounds=10", "config.time_rounds: 10 is less than the minimum of 50"),
         ("nsys_repeats=many", "config.nsys_repeats: 'many' is not of type 'integer'"),
+        ("cases=all", "config.cases: 'all' is not one of ['quick', 'default', 'full']"),
         ("operators=[nope]", "operators: no kernels/nope.py; there are gelu"),
         ("gpu=b200", "gpu=b200: captures/ holds h200; name one with `--config gpu=NAME`"),
     ],
@@ -45,6 +46,13 @@ def test_recording_needs_a_gpu(root: Path) -> None:
     code, output = snakemake(root, "captures/record", "-n")
     assert code != 0
     assert "captures/record: nothing is measured here; run it on a machine with a GPU" in output
+
+
+@NO_GPU
+def test_checking_needs_a_gpu(root: Path) -> None:
+    code, output = snakemake(root, "checks/all", "-n")
+    assert code != 0
+    assert "checks/all: nothing can be checked here; run it on a machine with a GPU" in output
 
 
 @NO_GPU
@@ -88,6 +96,7 @@ def test_a_gpu_and_both_profilers_mean_live(root: Path, live: Path, checkout: Pa
     passes = {"check", "build", "time", "nsys", "ncu"}
     assert passes <= set(jobs)
     assert not passes & set(planned(root, "reports/all", "--config", "source=replay", path=live))
+    assert {"check_every_case", "sanitize"} <= set(planned(checkout, "checks/all", path=live))
 
 
 @NO_GPU

@@ -1,0 +1,136 @@
+"""Run the Triton variants on small cases under ``compute-sanitizer``.
+
+``memcheck`` finds accesses outside of what was allocated, ``racecheck`` hazards in shared memory.
+torch then allocates each tensor by itself, so that an access just beyond one is seen.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernels.harness import profilers
+from kernels.harness.errors import HarnessError
+from kernels.harness.plan import Plan
+from kernels.harness.reach import kernels_of
+from kernels.harness.spec import Case, Operator, Variant
+
+TOOLS = ("memcheck", "racecheck")
+
+SMALL_BYTES = 2**24
+"""Cases that move more are left out: every access takes tens of times as long."""
+
+FINDING = r"^========= ((?:Error|Invalid|Program hit|Race|Out-of).*)$"
+"""A line in which a tool names what it found."""
+
+LONGEST_S = 300
+"""Seconds after which a process under the sanitizer is ended."""
+
+ENVIRONMENT = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+
+COLUMNS = ("operator", "variant", "tool", "cases", "status", "errors", "reason")
+
+Row = dict[str, Any]
+
+
+def small_cases(operator: Operator) -> tuple[Case, ...]:
+    """Return the cases of the quick set that are small enough."""
+    return tuple(c for c in operator.cases_in("quick") if operator.cost(c).bytes <= SMALL_BYTES)
+
+
+def sanitize(operator: Operator) -> list[Row]:
+    """Run each Triton variant of an operator under each tool.
+
+    Returns rows of the frame ``sanitizer``. All variants share a process; where that is not clean,
+    each runs again alone.
+
+    Raises
+    ------
+    HarnessError
+        When ``compute-sanitizer`` is missing, or the operator has no small case in the quick set.
+    """
+    profilers.require("compute-sanitizer")
+    cases = small_cases(operator)
+    if not cases:
+        raise HarnessError(
+            f"kernels/{operator.name}.py",
+            f"no case of the quick set moves at most {SMALL_BYTES} bytes",
+            "give it one",
+        )
+    variants = [variant for variant in operator.variants if kernels_of(variant.run)]
+    return [row for tool in TOOLS for row in _rows(operator, tool, variants, cases)]
+
+
+def _rows(
+    operator: Operator, tool: str, variants: Sequence[Variant], cases: Sequence[Case]
+) -> list[Row]:
+    if not variants:
+        return []
+    found = _verdict(operator, tool, variants, cases)
+    if found["status"] == "ok" or len(variants) == 1:
+        return [_row(operator, tool, variant, cases, found) for variant in variants]
+    return [
+        _row(operator, tool, variant, cases, _verdict(operator, tool, [variant], cases))
+        for variant in variants
+    ]
+
+
+def _row(operator: Operator, tool: str, variant: Variant, cases: Sequence[Case], found: Row) -> Row:
+    names = " ".join(case.name for case in cases)
+    key = {"operator": operator.name, "variant": variant.name, "tool": tool, "cases": names}
+    return {**key, **found}
+
+
+def _verdict(
+    operator: Operator, tool: str, variants: Sequence[Variant], cases: Sequence[Case]
+) -> Row:
+    """Run variants on cases in one process; return its status, errors and reason."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Plan(
+            operator=operator.name,
+            work="check",
+            pairs=tuple((variant.name, case.name) for case in cases for variant in variants),
+            settings={},
+            out=folder,
+        )
+        plan.write(Path(folder) / "plan.json")
+        work = [sys.executable, "-m", "kernels.harness", "work", f"{folder}/plan.json"]
+        command = ["compute-sanitizer", "--tool", tool, "--print-limit", "5", *work]
+        try:
+            answer = profilers.run(command, ENVIRONMENT, LONGEST_S)
+        except subprocess.TimeoutExpired:
+            return {"status": "failed", "errors": None, "reason": f"not done in {LONGEST_S} s"}
+        sys.stderr.write(answer.stdout)
+        return judge(answer.stdout, finished=(Path(folder) / "outcomes.json").exists())
+
+
+def judge(output: str, *, finished: bool) -> Row:
+    """Return status, errors and reason by what ``compute-sanitizer`` printed.
+
+    Parameters
+    ----------
+    output
+        What it and the program printed.
+    finished
+        Whether the program under it came to its end.
+    """
+    summary = re.search(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: .*?\((\d+) error", output)
+    if summary is None:
+        reason = f"it gave no summary: {profilers.last_line(output)}"
+        return {"status": "failed", "errors": None, "reason": reason}
+    errors = int(summary[1] or summary[2])
+    first = re.search(
+        r"^========= ((?:Error|Invalid|Program hit|Race|Warning|Out-of).*)$", output, re.M
+    )
+    if errors:
+        reason = first[1] if first else "see the log"
+        return {"status": "failed", "errors": errors, "reason": reason}
+    if not finished:
+        reason = f"the process died: {profilers.last_line(output)}"
+        return {"status": "failed", "errors": errors, "reason": reason}
+    return {"status": "ok", "errors": errors, "reason": None}
