@@ -1,0 +1,407 @@
+"""Matrix product with a ReLU behind it: the operator that lives on the tensor cores.
+
+    C = relu(A @ B)        A is (m, k), B is (k, n), C is (m, n), all row-major
+
+``2 * m * n * k`` FLOPs stand against ``(m*k + k*n + m*n) * itemsize`` bytes. At 4096**3 in
+bfloat16 that is 1365 FLOPs a byte, far right of any GPU's ridge: what counts is to keep the tensor
+cores fed, and to spend no time on anything else.
+
+The naive variant runs a second kernel for the ReLU, which reads C and writes it again: about a
+tenth of the time at 4096**3. The others apply it to the accumulators while they are in registers.
+
+``triton_basic`` gives each program one tile of C. Its threads compute an address for every 16
+bytes they load, and wait for the tile's store before the next tile's first loads. ``triton``
+
+- lets the copy engine (TMA) fetch whole blocks by a descriptor of the matrix: one instruction a
+  block, no addresses, no masks, and the tensor cores read what arrived from shared memory;
+- takes tiles of 128 x 256: each element of A serves 256 products, each of B 128;
+- walks the tiles in groups of ``group`` rows, so that the programs that run at one time share rows
+  of A and columns of B in L2;
+- starts one program a multiprocessor, which takes every so many-th tile, in one flat loop over
+  tiles and steps: the next tile's first blocks are on their way while this one is stored.
+
+TMA wants rows that start at multiples of 16 bytes. A matrix of 4097 columns has none; ``triton``
+first copies such a matrix into padded rows, n**2 work that buys n**3 work at full speed.
+
+Float32 comes in two precisions, the cases' labels: ``tf32`` rounds operands to 11 bits and runs on
+tensor cores, ``ieee`` computes in float32 throughout, on the ordinary units.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from kernels.harness.inputs import normal
+from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, UnsupportedError, Variant
+
+ALIGNMENT_BYTES = 16
+"""What TMA asks of addresses and row strides."""
+
+PADDED_BYTES = 128
+"""Multiple to which rows are padded for TMA: a cache line, so that no two rows share one."""
+
+
+def make_inputs(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
+    """Draw A and B from the standard normal distribution; add the precision of float32 products."""
+    m, n, k = case.shape
+    a = normal((m, k), case.dtype, device, generator)
+    b = normal((k, n), case.dtype, device, generator)
+    return a, b, precision_of(case)
+
+
+def precision_of(case: Case) -> str:
+    """Return ``"tf32"`` for cases with that label, else ``"ieee"``; only float32 heeds it."""
+    return "tf32" if "tf32" in case.labels else "ieee"
+
+
+def cost(case: Case) -> Cost:
+    """Read A and B once, write C once; one multiplication and one addition a product."""
+    m, n, k = case.shape
+    size = getattr(torch, case.dtype).itemsize
+    return Cost(
+        read_bytes=(m * k + k * n) * size,
+        write_bytes=m * n * size,
+        flops=2 * m * n * k,
+        summed=k,
+    )
+
+
+def tolerance(case: Case) -> Tolerance:
+    """Accept what rounding does to sums of k products of standard normal numbers.
+
+    Such a sum is about sqrt(k). Partial sums grow up to that, so k additions in float32 err by
+    about ``k * 2**-24`` together, which is sqrt(k) in units of the sum. 16-bit results are rounded
+    once more, by at most a unit in the last place; a library that splits k may add sums already
+    rounded, each of about sqrt(k). TF32 keeps 10 bits behind the point of both operands, and the
+    hardware chops the rest: products err by up to ``2**-9``, errors that add up as products do.
+    """
+    k = case.shape[2]
+    scale = math.sqrt(k)
+    summing = 4 * k * 2**-24
+    if precision_of(case) == "tf32":
+        return Tolerance(rtol=2**-9, atol=6 * scale * 2**-10 + summing)
+    unit = {"float32": 2**-23, "bfloat16": 2**-7, "float16": 2**-10}[case.dtype]
+    return Tolerance(rtol=unit, atol=scale * unit / 2 + summing)
+
+
+def reference(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Tensor:
+    """Compute the product in float64, whatever the precision."""
+    del precision
+    return (a.double() @ b.double()).relu_()
+
+
+@contextlib.contextmanager
+def float32_products(precision: str) -> Iterator[None]:
+    """Let PyTorch multiply float32 matrices in ``"tf32"`` or in ``"ieee"`` within this context."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def two_steps(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Write the formula down."""
+    return torch.relu(a @ b)
+
+
+@functools.cache
+def fused_by_compiler() -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """Return `two_steps` under ``torch.compile``; asked for when needed, as this loads Inductor."""
+    return torch.compile(two_steps, dynamic=False, mode="max-autotune-no-cudagraphs")
+
+
+def naive(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Tensor:
+    """Run the library's matrix product, then a kernel for the ReLU."""
+    with float32_products(precision):
+        return two_steps(a, b)
+
+
+def compiled(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Tensor:
+    """Let ``torch.compile`` time its candidates, templates and the library, and keep the best.
+
+    The candidates are timed for each shape at the first call, which takes about half a minute.
+    """
+    with float32_products(precision):
+        return fused_by_compiler()(a, b)
+
+
+def with_bias(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> Inputs:
+    """Set up the builtin variant: add the bias of zeros that its epilogue demands."""
+    return a, b, a.new_zeros(b.shape[1]), precision
+
+
+def builtin(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor, precision: str) -> torch.Tensor:
+    """Run cuBLASLt with bias and ReLU in its epilogue.
+
+    For a k or n of one PyTorch falls back to two kernels, so those are refused.
+    """
+    if min(b.shape) < 2:
+        raise UnsupportedError(
+            f"the library fuses its epilogue for k and n of at least 2, not {tuple(b.shape)}"
+        )
+    with float32_products(precision):
+        return torch._addmm_activation(bias, a, b, use_gelu=False)
+
+
+@triton.jit
+def place(tile, tiles_m, tiles_n, group: tl.constexpr):
+    """Return row and column of the tile-th tile: down ``group`` rows, then to the next column.
+
+    A group of one is row-major order. The last group may have fewer rows.
+    """
+    in_group = group * tiles_n
+    first = tile // in_group * group
+    height = min(tiles_m - first, group)
+    position = tile % in_group
+    return first + position % height, position // height
+
+
+@triton.jit
+def relu(x):
+    """Keep NaN, as ``torch.relu`` does."""
+    return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def pointer_kernel(  # noqa: PLR0913, PLR0917 - a kernel has no other way to be told
+    a_ptr, b_ptr, c_ptr, m, n, k, a_row, a_column, b_row, b_column,
+    block_m: tl.constexpr, block_n: tl.constexpr, block_k: tl.constexpr, group: tl.constexpr,
+    precision: tl.constexpr,
+):  # fmt: skip
+    """Compute one tile of C; A and B may have any strides, counted in elements.
+
+    Elements beyond an edge are read as zeros, which add nothing. The masks split no access where
+    the extents are multiples of 16.
+    """
+    tile_m, tile_n = place(tl.program_id(0), tl.cdiv(m, block_m), tl.cdiv(n, block_n), group)
+    rows = tile_m.to(tl.int64) * block_m + tl.arange(0, block_m)
+    columns = tile_n.to(tl.int64) * block_n + tl.arange(0, block_n)
+    inner = tl.arange(0, block_k)
+    a_at = a_ptr + rows[:, None] * a_row + inner.to(tl.int64)[None, :] * a_column
+    b_at = b_ptr + inner.to(tl.int64)[:, None] * b_row + columns[None, :] * b_column
+    total = tl.zeros((block_m, block_n), tl.float32)
+    for start in range(0, k, block_k):
+        a = tl.load(a_at, mask=(rows < m)[:, None] & (inner < k - start)[None, :], other=0.0)
+        b = tl.load(b_at, mask=(inner < k - start)[:, None] & (columns < n)[None, :], other=0.0)
+        total = tl.dot(a, b, total, input_precision=precision)
+        a_at += block_k * a_column
+        b_at += block_k * b_row
+    store_masked(c_ptr, relu(total), tile_m * block_m, tile_n * block_n, m, n)
+
+
+@triton.jit
+def store_masked(c_ptr, values, row, column, m, n):
+    """Store a tile of the contiguous matrix C through pointers, as far as it lies inside."""
+    rows = row.to(tl.int64) + tl.arange(0, values.shape[0])
+    columns = column + tl.arange(0, values.shape[1])
+    inside = (rows < m)[:, None] & (columns < n)[None, :]
+    tl.store(
+        c_ptr + rows[:, None] * n + columns[None, :],
+        values.to(c_ptr.dtype.element_ty),
+        mask=inside,
+    )
+
+
+def launch_pointers(
+    a: torch.Tensor, b: torch.Tensor, precision: str, group: int, num_stages: int = 3
+) -> torch.Tensor:
+    """Launch one program a tile of 128 x 128; a step along k is 128 bytes of a row of A."""
+    m, k, n = *a.shape, b.shape[1]
+    c = a.new_empty((m, n))
+    block_m = block_n = 128
+    grid = (triton.cdiv(m, block_m) * triton.cdiv(n, block_n),)
+    pointer_kernel[grid](
+        a, b, c, m, n, k, *a.stride(), *b.stride(), block_m=block_m, block_n=block_n,
+        block_k=128 // a.itemsize, group=group, precision=precision,
+        num_warps=8, num_stages=num_stages,
+    )  # fmt: skip
+    return c
+
+
+def basic(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Tensor:
+    """Give each program one tile, in row-major order; inputs may have any strides."""
+    if not (a.numel() and b.numel()):
+        return a.new_zeros((a.shape[0], b.shape[1]))
+    return launch_pointers(a, b, precision, group=1)
+
+
+class Tile(NamedTuple):
+    """How the descriptor kernel is launched: a tile's extents, a step along k, and options.
+
+    Shared memory holds ``num_stages`` blocks of A and of B, and one of the ``parts`` in which a
+    tile is stored. ``group`` rows of tiles are walked together. ``flatten`` makes tiles and steps
+    one loop, so that loads run ahead into the next tile; ``persistent`` starts one program a
+    multiprocessor rather than one a tile.
+    """
+
+    block_m: int
+    block_n: int
+    block_k: int
+    num_warps: int
+    num_stages: int
+    parts: int = 1
+    group: int = 8
+    flatten: bool = True
+    persistent: bool = True
+
+    def covering(self, m: int, n: int) -> int:
+        """Return how many tiles cover an m x n matrix."""
+        return -(-m // self.block_m) * -(-n // self.block_n)
+
+
+LARGEST = Tile(128, 256, 64, num_warps=8, num_stages=4, parts=4)
+"""Tile of large 16-bit products; on Hopper two groups of four warps compute 64 x 256 each."""
+
+TILES = {
+    "16 bits": (
+        LARGEST,
+        Tile(128, 128, 64, num_warps=8, num_stages=4, parts=2),
+        Tile(64, 128, 64, num_warps=4, num_stages=4),
+        Tile(64, 64, 64, num_warps=4, num_stages=4),
+    ),
+    "tf32": (
+        Tile(128, 128, 32, num_warps=8, num_stages=4, parts=2, flatten=False),
+        Tile(64, 64, 32, num_warps=4, num_stages=4, flatten=False),
+    ),
+    "ieee": (
+        Tile(128, 128, 16, num_warps=8, num_stages=3, parts=2, flatten=False),
+        Tile(64, 64, 16, num_warps=4, num_stages=3, flatten=False),
+    ),
+}
+"""Tiles by what is multiplied, from large to small."""
+
+
+def choose(m: int, n: int, kind: str, processors: int) -> Tile:
+    """Return the largest tile that keeps at least 4 of 5 multiprocessors busy, else the least."""
+    fitting = (tile for tile in TILES[kind] if 5 * tile.covering(m, n) >= 4 * processors)
+    return next(fitting, TILES[kind][-1])
+
+
+@triton.jit
+def descriptor_kernel(  # noqa: PLR0913, PLR0917 - as above
+    a_matrix, b_matrix, c, m, n, k,
+    block_m: tl.constexpr, block_n: tl.constexpr, block_k: tl.constexpr, parts: tl.constexpr,
+    group: tl.constexpr, flatten: tl.constexpr, aligned: tl.constexpr, precision: tl.constexpr,
+):  # fmt: skip
+    """Compute every so many-th tile of C; ``c`` is a descriptor if ``aligned``, else a pointer.
+
+    TMA reads zeros beyond an edge, and writes nothing there.
+    """
+    tiles_m, tiles_n, steps = tl.cdiv(m, block_m), tl.cdiv(n, block_n), tl.cdiv(k, block_k)
+    tiles = tiles_m * tiles_n
+    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=flatten):
+        tile_m, tile_n = place(tile, tiles_m, tiles_n, group)
+        row, column = tile_m * block_m, tile_n * block_n
+        total = tl.zeros((block_m, block_n), tl.float32)
+        for step in range(steps):
+            a = a_matrix.load([row, step * block_k])
+            b = b_matrix.load([step * block_k, column])
+            total = tl.dot(a, b, total, input_precision=precision)
+        if aligned:
+            store_parts(c, relu(total), row, column, parts)
+        else:
+            store_masked(c, relu(total), row, column, m, n)
+
+
+@triton.jit
+def store_parts(c_matrix, values, row, column, parts: tl.constexpr):
+    """Store a tile by TMA in ``parts`` pieces side by side, halving it until it is one piece."""
+    if parts == 1:
+        c_matrix.store([row, column], values.to(c_matrix.dtype))
+    else:
+        height: tl.constexpr = values.shape[0]
+        half: tl.constexpr = values.shape[1] // 2
+        left, right = tl.split(values.reshape(height, 2, half).permute(0, 2, 1))
+        store_parts(c_matrix, left, row, column, parts // 2)
+        store_parts(c_matrix, right, row, column + half, parts // 2)
+
+
+def readable_by_tma(x: torch.Tensor) -> torch.Tensor:
+    """Return a matrix whose rows TMA can read: ``x``, or a copy of it in padded rows."""
+    row, column = x.stride()
+    unit = ALIGNMENT_BYTES // x.itemsize
+    if column == 1 and row >= x.shape[1] and row % unit == 0 and x.data_ptr() % 16 == 0:
+        return x
+    unit = PADDED_BYTES // x.itemsize
+    padded = x.new_empty((x.shape[0], triton.cdiv(x.shape[1], unit) * unit))
+    return padded[:, : x.shape[1]].copy_(x)
+
+
+def chip(device: torch.device) -> tuple[int, int]:
+    """Return capability (major) and multiprocessors; the interpreter's few share many tiles."""
+    if device.type == "cpu":
+        return 9, 3
+    properties = torch.cuda.get_device_properties(device)
+    return properties.major, properties.multi_processor_count
+
+
+def streamed(
+    a: torch.Tensor, b: torch.Tensor, precision: str = "ieee", tile: Tile | None = None
+) -> torch.Tensor:
+    """Fetch blocks by TMA in a persistent kernel; before Hopper, use pointers in grouped order.
+
+    TMA reads a matrix whose rows are contiguous, and 16 bytes aligned; any other is copied first.
+    """
+    m, k, n = *a.shape, b.shape[1]
+    if not (a.numel() and b.numel()):
+        return a.new_zeros((m, n))
+    major, processors = chip(a.device)
+    if major < 9:
+        return launch_pointers(a, b, precision, group=8)
+    a, b, c = readable_by_tma(a), readable_by_tma(b), a.new_empty((m, n))
+    tile = tile or choose(m, n, precision if a.itemsize == 4 else "16 bits", processors)
+    block_m, block_n, block_k, num_warps, num_stages, parts, group, flatten, persistent = tile
+    aligned = n * c.itemsize % ALIGNMENT_BYTES == 0
+    tiles = tile.covering(m, n)
+    descriptor_kernel[(min(tiles, processors) if persistent else tiles,)](
+        TensorDescriptor.from_tensor(a, [block_m, block_k]),
+        TensorDescriptor.from_tensor(b, [block_k, block_n]),
+        TensorDescriptor.from_tensor(c, [block_m, block_n // parts]) if aligned else c,
+        m, n, k, block_m, block_n, block_k, parts, group, flatten, aligned, precision,
+        num_warps=num_warps, num_stages=num_stages,
+    )  # fmt: skip
+    return c
+
+
+VARIANTS = (
+    Variant("naive", naive, "torch.relu(a @ b): two kernels"),
+    Variant("builtin", builtin, "cuBLASLt with a ReLU epilogue", setup=with_bias),
+    Variant("compiled", compiled, "torch.compile of naive, max-autotune"),
+    Variant("triton_basic", basic, "a tile a program, through pointers, in row-major order"),
+    Variant("triton", streamed, "persistent, blocks fetched by TMA, tiles in grouped order"),
+)
+
+OPERATOR = Operator(
+    name="matmul_relu",
+    summary="Matrix product and ReLU: max(A·B, 0)",
+    variants=VARIANTS,
+    axes=("m", "n", "k"),
+    cases=(
+        Case((67, 129, 33), "bfloat16", first_in="quick"),
+        Case((4096, 4096, 4096), "bfloat16", first_in="quick"),
+        Case((8192, 8192, 8192), "bfloat16"),
+        Case((4096, 11008, 4096), "bfloat16"),
+        Case((4097, 4097, 4097), "bfloat16"),
+        Case((4096, 4096, 4096), "float16"),
+        Case((4096, 4096, 4096), "float32", labels=("tf32",)),
+        Case((4096, 4096, 4096), "float32", labels=("ieee",)),
+        Case((8192, 8192, 8192), "float16", first_in="full"),
+        Case((4096, 11008, 4096), "float16", first_in="full"),
+        Case((65536, 32896, 64), "bfloat16", first_in="full"),
+    ),
+    make_inputs=make_inputs,
+    reference=reference,
+    cost=cost,
+    tolerance=tolerance,
+)

@@ -1,0 +1,219 @@
+"""The matrix-product kernels under Triton's interpreter, on the CPU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels import matmul_relu
+from kernels.harness.check import judge
+from kernels.harness.spec import Case, UnsupportedError
+from kernels.matmul_relu import OPERATOR, TILES, Tile, choose, place, readable_by_tma, streamed
+from tests.interpreted.answers import assert_right, draw
+
+KINDS = (("bfloat16", ()), ("float16", ()), ("float32", ("ieee",)), ("float32", ("tf32",)))
+OWN = ("triton_basic", "triton")
+SHAPES = (
+    (1, 1, 1),
+    (2, 3, 5),
+    (67, 129, 33),
+    (127, 255, 63),
+    (128, 256, 64),
+    (129, 257, 65),
+    (13, 24, 521),
+)
+SMALL = Tile(32, 32, 16, num_warps=4, num_stages=2, parts=2, group=2)
+
+
+def right(a: torch.Tensor, b: torch.Tensor, variant: str = "triton") -> None:
+    dtype = str(a.dtype).removeprefix("torch.")
+    case = Case((a.shape[0], b.shape[1], a.shape[1]), dtype)
+    assert_right(OPERATOR, variant, case, (a, b, "ieee"))
+
+
+@pytest.mark.parametrize(("dtype", "labels"), KINDS)
+@pytest.mark.parametrize("variant", OWN)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sizes(shape: tuple[int, ...], variant: str, dtype: str, labels: tuple[str, ...]) -> None:
+    assert_right(OPERATOR, variant, Case(shape, dtype, labels))
+
+
+@pytest.mark.parametrize("variant", ["naive", "compiled", "triton_basic", "triton"])
+@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (0, 0, 0), (3, 4, 0), (130, 1, 0)])
+def test_empty(shape: tuple[int, ...], variant: str) -> None:
+    with torch.compiler.set_stance("force_eager"):
+        assert_right(OPERATOR, variant, Case(shape, "bfloat16"))
+
+
+@pytest.mark.parametrize("variant", ["naive", "builtin", "compiled"])
+@pytest.mark.parametrize(("dtype", "labels"), KINDS)
+def test_variants_of_the_library(variant: str, dtype: str, labels: tuple[str, ...]) -> None:
+    with torch.compiler.set_stance("force_eager"):
+        assert_right(OPERATOR, variant, Case((19, 23, 31), dtype, labels))
+
+
+@pytest.mark.parametrize("columns", [24, 25])
+@pytest.mark.parametrize("persistent", [True, False])
+@pytest.mark.parametrize("flatten", [True, False])
+@pytest.mark.parametrize(("parts", "group"), [(1, 1), (2, 3), (4, 8)])
+def test_every_way_of_walking_the_tiles(
+    parts: int, group: int, flatten: bool, persistent: bool, columns: int
+) -> None:
+    tile = SMALL._replace(parts=parts, group=group, flatten=flatten, persistent=persistent)
+    case = Case((150, 100 + columns, 50), "float16")
+    a, b, precision = draw(OPERATOR, case)
+    c = streamed(a, b, precision, tile)
+    assert judge(OPERATOR, case, (a, b), c)["status"] == "ok"
+
+
+@triton.jit
+def count_kernel(seen_ptr, tiles_m, tiles_n, group: tl.constexpr):
+    tile_m, tile_n = place(tl.program_id(0), tiles_m, tiles_n, group)
+    tl.store(seen_ptr + tile_m * tiles_n + tile_n, tl.program_id(0) + 1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6))
+def test_each_tile_is_placed_once(tiles_m: int, tiles_n: int, group: int) -> None:
+    order = torch.zeros(tiles_m * tiles_n, dtype=torch.int32)
+    count_kernel[(tiles_m * tiles_n,)](order, tiles_m, tiles_n, group)
+    assert sorted(order.tolist()) == list(range(1, tiles_m * tiles_n + 1))
+    if group == 1:
+        assert order.tolist() == sorted(order.tolist())
+
+
+def test_groups_of_rows_go_down_before_they_go_across() -> None:
+    order = torch.zeros(6, dtype=torch.int32)
+    count_kernel[(6,)](order, 3, 2, 2)
+    assert order.view(3, 2).tolist() == [[1, 3], [2, 4], [5, 6]]
+
+
+@pytest.mark.parametrize("variant", OWN)
+def test_not_contiguous(variant: str) -> None:
+    whole = torch.randn(140, 140).bfloat16()
+    a, b = whole[:70, :66], whole[:66, :50]
+    right(whole[:66, :70].t(), b, variant)
+    right(a, whole[:50, :66].t(), variant)
+    right(whole[1:71, 3:69], whole[5:71, 7:57], variant)
+    right(whole[:70, ::2], whole[::2, ::3], variant)
+    right(a[:1].expand(70, -1), b[:, :1].expand(-1, 50), variant)
+
+
+def test_offset_of_the_first_element() -> None:
+    flat = torch.randn(1 + 64 * 64).bfloat16()
+    right(flat[1:].view(64, 64), flat[:-1].view(64, 64))
+
+
+def test_matrices_that_tma_reads_are_not_copied() -> None:
+    a = torch.randn(10, 64).bfloat16()
+    assert readable_by_tma(a) is a
+    view = torch.randn(10, 80).bfloat16()[:, 8:72]
+    assert readable_by_tma(view) is view
+
+
+@pytest.mark.parametrize("shape", [(5, 33), (1, 7), (64, 4097)])
+def test_other_matrices_are_copied_into_rows_of_whole_cache_lines(shape: tuple[int, int]) -> None:
+    x = torch.randn(shape).bfloat16()
+    copied = readable_by_tma(x)
+    assert torch.equal(copied, x)
+    assert copied.stride(1) == 1
+    assert copied.stride(0) * 2 % 128 == 0
+
+
+@pytest.mark.parametrize("variant", OWN)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_special_values_answer_as_torch_does(variant: str, dtype: torch.dtype) -> None:
+    a, b = torch.randn(12, 16), torch.randn(16, 40)
+    a[0, 0], a[1, 1], a[2, 2], a[3, 3] = math.nan, math.inf, -math.inf, 1e-40
+    a[4], a[5], a[6] = 6e4, -6e4, 0.0
+    a[7], b[:, 7] = 1e-7, 1e-3
+    b[3, 5], b[2, 6] = math.nan, math.inf
+    a, b = a.to(dtype), b.to(dtype)
+    expected = torch.relu(a.float() @ b.float()).to(dtype)
+    assert expected.isnan().any()
+    assert expected.isinf().any()
+    result = OPERATOR.variant(variant).run(a, b, "ieee")
+    assert isinstance(result, torch.Tensor)
+    torch.testing.assert_close(result, expected, equal_nan=True, rtol=2e-3, atol=2e-3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 30), st.sampled_from(KINDS))
+def test_any_shape(m: int, n: int, k: int, kind: tuple[str, tuple[str, ...]]) -> None:
+    dtype, labels = kind
+    case = Case((m, n, k), dtype, labels)
+    assert_right(OPERATOR, "triton_basic", case)
+    a, b, precision = draw(OPERATOR, case)
+    result = judge(OPERATOR, case, (a, b), streamed(a, b, precision, SMALL))
+    assert result["status"] == "ok", result["reason"]
+
+
+def test_gpus_without_tma_get_pointers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matmul_relu, "chip", lambda _device: (8, 3))
+    monkeypatch.setattr(matmul_relu, "TensorDescriptor", None)
+    assert_right(OPERATOR, "triton", Case((300, 140, 70), "bfloat16"))
+
+
+@pytest.mark.parametrize("shape", [(4, 1, 9), (4, 9, 1), (4, 9, 0)])
+def test_builtin_refuses_what_the_library_does_not_fuse(shape: tuple[int, ...]) -> None:
+    variant = OPERATOR.variant("builtin")
+    prepared = variant.prepare(draw(OPERATOR, Case(shape, "bfloat16")))
+    with pytest.raises(UnsupportedError, match="k and n of at least 2"):
+        variant.run(*prepared)
+
+
+@pytest.mark.parametrize(("precision", "meant"), [("tf32", "high"), ("ieee", "highest")])
+def test_precision_holds_for_the_call_alone(
+    precision: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def note(*_: Any) -> None:
+        seen.append(torch.get_float32_matmul_precision())
+        raise RuntimeError("stop")
+
+    monkeypatch.setattr(matmul_relu, "two_steps", note)
+    before = torch.get_float32_matmul_precision()
+    with pytest.raises(RuntimeError, match="stop"):
+        matmul_relu.naive(torch.ones(2, 2), torch.ones(2, 2), precision)
+    assert seen == [meant]
+    assert torch.get_float32_matmul_precision() == before
+
+
+def test_labels_name_the_precision() -> None:
+    shape = (4, 4, 4)
+    assert draw(OPERATOR, Case(shape, "float32", ("tf32",)))[2] == "tf32"
+    assert draw(OPERATOR, Case(shape, "float32", ("ieee",)))[2] == "ieee"
+    assert draw(OPERATOR, Case(shape, "bfloat16"))[2] == "ieee"
+
+
+def test_the_largest_tile_that_fills_the_chip_is_chosen() -> None:
+    large, *_, small = TILES["16 bits"]
+    assert choose(4096, 4096, "16 bits", 132) == large
+    assert choose(64, 64, "16 bits", 132) == small
+    for n in range(64, 4096, 64):
+        tile = choose(n, n, "16 bits", 132)
+        assert tile == small or tile.covering(n, n) >= 105
+
+
+@pytest.mark.parametrize(("dtype", "labels"), KINDS)
+@pytest.mark.parametrize("k", [16, 1024])
+def test_a_missing_product_is_beyond_the_tolerance(
+    k: int, dtype: str, labels: tuple[str, ...]
+) -> None:
+    case = Case((64, 64, k), dtype, labels)
+    a, b, _ = draw(OPERATOR, case)
+    short = matmul_relu.reference(a[:, 1:], b[1:]).to(a.dtype)
+    assert judge(OPERATOR, case, (a, b), short)["status"] == "wrong"
+
+
+def test_cost_counts_each_matrix_once() -> None:
+    found = matmul_relu.cost(Case((2, 3, 5), "bfloat16"))
+    assert (found.read_bytes, found.write_bytes, found.flops, found.summed) == (50, 12, 60, 5)
