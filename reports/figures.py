@@ -108,7 +108,8 @@ def _figure(cases: dict[str, list[Row]], key: str, draw: Draw) -> str:
             if panel is None:
                 axis.set_axis_off()
             else:
-                _panel(axis, *panel, draw, grid.room)
+                case, rows = panel
+                _panel(axis, case, rows, draw, grid.room)
         _legend(figure)
         buffer = io.StringIO()
         figure.savefig(

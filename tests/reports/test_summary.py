@@ -143,7 +143,7 @@ def test_intense_cases_are_measured_by_flops(flops_a_byte: float, *, intense: bo
 def test_tensor_flops_are_those_of_all_sources() -> None:
     kinds = {"tensor_fp16_flops": 1, "tensor_bf16_flops": 20, "tensor_tf32_flops": 300}
     used = {"tensor_instructions": 7, "tensor_active_pct": 60.0}
-    counters = [launch("triton", 0, **kinds, **used)]
+    counters = [launch("triton", 0) | kinds | used]
     row = by_variant(make(samples=[], timeline=[], counters=counters))["triton"]
     assert (row["tensor_flops"], row["tensor_instructions"]) == (321, 7)
     assert row["tensor_active_pct"] == 60
