@@ -299,13 +299,13 @@ def test_figures() -> None:
         ET.fromstring(svg)
 
 
-@pytest.mark.parametrize(("cases", "columns"), [(4, 1), (5, 2), (12, 2)])
+@pytest.mark.parametrize(("cases", "columns"), [(4, 1), (5, 2)])
 def test_many_cases_stand_in_two_columns(cases: int, columns: int) -> None:
-    rows = [row | {"variant": f"v{i}"} for i in range(8) for row in records(compare(few()))[:1]]
+    rows = [row | {"variant": f"v{i}"} for i in range(2) for row in records(compare(few()))[:1]]
     svg = ET.fromstring(time_figure({f"case-{i}": rows for i in range(cases)}))
     height = float(svg.attrib["height"].removesuffix("pt")) / 72
     panels, bar, margin = -(-cases // columns), *((0.30, 0.95) if columns == 1 else (0.19, 0.72))
-    assert height == pytest.approx(panels * (8 * bar + margin), abs=0.01)
+    assert height == pytest.approx(panels * (2 * bar + margin), abs=0.01)
     titles = [e for e in svg.iter() if (e.text or "").startswith("case-")]
     assert len(titles) == cases
 
