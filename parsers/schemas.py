@@ -278,6 +278,20 @@ RUNS = _schema(
     },
 )
 
+SANITIZER = _schema(
+    "sanitizer",
+    "One row a variant and tool of compute-sanitizer: what it found in the variant's kernels.",
+    {
+        "operator": _text("what is computed", required=True),
+        "variant": _text("which implementation", required=True),
+        "tool": _text("memcheck or racecheck", required=True),
+        "status": _text("ok or failed", required=True),
+        "errors": _column(INTEGER, "errors counted", "error", "compute-sanitizer"),
+        "cases": _text("the cases run, joined by ' '"),
+        "reason": _text("what went wrong, in one line"),
+    },
+)
+
 SCHEMAS: dict[str, pa.DataFrameSchema] = {
     str(schema.name): schema
     for schema in (
@@ -292,6 +306,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         VARIANTS,
         OUTCOMES,
         RUNS,
+        SANITIZER,
     )
 }
 

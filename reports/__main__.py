@@ -7,6 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+import pandas as pd
+
+from reports.checks import CHECK_FRAMES, checks_page
 from reports.frames import Frames, FramesError, load, read
 from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
 
@@ -43,7 +46,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     index.add_argument("folders", type=Path, nargs="+", help="folders of frames")
     builds = commands.add_parser("builds", help="write what an operator compiles to here")
     builds.add_argument("folder", type=Path, help="folder of the frames builds and runs")
-    for command in (operator, index, builds):
+    checks = commands.add_parser("checks", help="write what the checks of operators found")
+    checks.add_argument("folders", type=Path, nargs="+", help="folders of frames of check passes")
+    for command in (operator, index, builds, checks):
         command.add_argument("--out", type=Path, required=True, help="folder to write to")
     for command in (operator, index):
         command.add_argument("--source", choices=(LIVE, REPLAY), required=True)
@@ -67,8 +72,9 @@ def _named_hash(text: str) -> tuple[str, str]:
 
 def _pages(options: argparse.Namespace) -> dict[str, str]:
     if options.command == "builds":
-        parts = {name: read(options.folder / f"{name}.parquet", name) for name in _BUILD_FRAMES}
-        return builds_page(**parts)
+        return builds_page(**_some(options.folder, _BUILD_FRAMES))
+    if options.command == "checks":
+        return checks_page(_some(folder, CHECK_FRAMES) for folder in options.folders)
     current = dict(options.source_sha256)
     if options.command == "index":
         operators = [load(folder) for folder in options.folders]
@@ -76,6 +82,10 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
         return index_page(operators, options.source, stale)
     frames = load(options.folder)
     return operator_page(frames, options.source, stale=_stale(frames, current))
+
+
+def _some(folder: Path, frames: tuple[str, ...]) -> dict[str, pd.DataFrame]:
+    return {name: read(folder / f"{name}.parquet", name) for name in frames}
 
 
 def _stale(frames: Frames, current: dict[str, str]) -> bool:

@@ -5,6 +5,8 @@ Each function returns sentences of Markdown, and says which pass a number comes 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reports.format import code, column, count, digits, listing, percent, quantity, times
 from reports.frames import Row
 
@@ -33,6 +35,10 @@ BUSY_PCT = 60.0
 FULL_SECTOR = 32.0
 SECTOR_SLACK = 0.95
 """A sector is 32 bytes. Ragged edges of a tensor cost a little; below 95 % the pattern does."""
+
+MOSTLY_READ = 0.75
+"""A copy reads half of its bytes. From three quarters on a case is no copy: reading alone can be
+faster, and a share of a copy's rate above 100 % is then nothing odd."""
 
 IDLE = 0.20
 """Launch gaps are named from a fifth of the range on: a profiler alone adds some per cent."""
@@ -106,17 +112,17 @@ def _conclusion(slow: Row, fast: Row, time: float, traffic: float) -> str:
     if max(time, traffic) < SMALL:
         return "Neither differs by much."
     if time / AGREE <= traffic <= time * AGREE and traffic - 1 >= (time - 1) / 2:
-        return _follows(slow, name)
+        return _follows(slow, fast, name)
     if traffic > time:
         return (
             "Bytes fall more than time: moving fewer of them is not all that "
             f"{code(fast['variant'])} needs, or part of what {name} moves stays in the cache when "
-            "no profiler empties it between launches."
+            f"no profiler empties it between launches.{_tensor(slow, fast)}"
         )
-    return f"Bytes alone do not explain the time. {_other_causes(slow, fast)}"
+    return f"Bytes alone do not explain the time.{_other_causes(slow, fast)}"
 
 
-def _follows(slow: Row, name: str) -> str:
+def _follows(slow: Row, fast: Row, name: str) -> str:
     pct = slow["dram_throughput_pct"]
     bound = f"The time follows the bytes: {name} is bound by the bytes that it moves through DRAM"
     if pct is None:
@@ -126,7 +132,7 @@ def _follows(slow: Row, name: str) -> str:
         return f"{bound}, which its launches keep at {busy}."
     return (
         f"Time and bytes fall alike, but {name} uses DRAM at {busy} only: this contradicts a bound "
-        "by bytes, and both may have another cause."
+        f"by bytes, and both may have another cause.{_tensor(slow, fast)}"
     )
 
 
@@ -143,14 +149,53 @@ def _other_causes(slow: Row, fast: Row) -> str:
                 f"it uses {digits(slow[used], 2)} bytes of each 32-byte sector {verb} (ncu pass)"
             )
     if slow["local_instructions"] and not fast["local_instructions"]:
-        causes.append(f"it runs {count(slow['local_instructions'])} local-memory instructions")
+        causes.append(
+            f"it runs {count(slow['local_instructions'])} local-memory instructions (ncu pass)"
+        )
     busy, less = slow["sm_throughput_pct"] or 0, fast["sm_throughput_pct"] or 0
     if busy >= BUSY_PCT and busy > less:
         against = f", against {digits(less)} %" if less else ""
         causes.append(f"its SMs are at {digits(busy)} % of peak{against} (ncu pass)")
+    tensor = _tensor(slow, fast)
     if not causes:
-        return f"Nothing else measured here tells {name} apart."
-    return f"What else tells {name} apart: {listing(causes)}."
+        return tensor or f" Nothing else measured here tells {name} apart."
+    return f" What else tells {name} apart: {listing(causes)}.{tensor}"
+
+
+def _tensor(slow: Row, fast: Row) -> str:
+    """Compare what the tensor pipe did in an intense case; empty for any other.
+
+    The pipe's activity is its work over the time: where the work is the same, it only restates
+    which variant is faster, and is said not to be a cause.
+    """
+    if not slow["intense"]:
+        return ""
+    work = [row["tensor_instructions"] for row in (slow, fast)]
+    active = [row["tensor_active_pct"] for row in (slow, fast)]
+    if None in work or None in active:
+        return " What the tensor pipe did is not known: the ncu pass lacks counters of it."
+    if not any(work):
+        return " Neither executes tensor instructions (ncu pass)."
+    instructions, percents = map(count, work), map(digits, active)
+    said = f" Executed tensor instructions go {_arrow(instructions)}{_tensor_flops(slow, fast)}"
+    said += f", the tensor pipe's activity {_arrow(percents)} % of peak (ncu pass)"
+    if not all(work):
+        return f"{said}: only {code((fast if work[1] else slow)['variant'])} uses that pipe."
+    flops = [row["tensor_flops"] for row in (slow, fast)]
+    if all(flops) and 1 / LEVEL < flops[0] / flops[1] < LEVEL:
+        return f"{said}: the same tensor FLOPs at another rate, which does not say why."
+    return f"{said}."
+
+
+def _tensor_flops(slow: Row, fast: Row) -> str:
+    if slow["tensor_flops"] is None or fast["tensor_flops"] is None:
+        return " (their FLOPs are not known)"
+    unit, values = column((slow["tensor_flops"], fast["tensor_flops"]), "FLOP")
+    return f" ({_arrow(values)} {unit})"
+
+
+def _arrow(values: Iterable[str]) -> str:
+    return " → ".join(values)
 
 
 def partial(bytes_per_sector: float | None) -> bool:
@@ -161,27 +206,56 @@ def partial(bytes_per_sector: float | None) -> bool:
 def bound(row: Row, bandwidth: float | None, l2_bytes: float | None) -> str | None:
     """Say how near a row is to the rate of a plain copy, and what that leaves to gain.
 
-    A copy of as many bytes is the measure where there is one: a small copy is slower than a large
-    one, and no kernel that moves as much can be expected to beat it by far.
+    An intense case is not measured by a copy: its FLOPs a second are given, and what limits them.
+    For others a copy of as many bytes is the measure where there is one: a small copy is slower
+    than a large one, and no kernel that moves as much can be expected to beat it by far.
     """
+    if row["intense"]:
+        return _computing(row)
     equal, name = row["equal_copy_share"], code(row["variant"])
     share = row["copy_share"] if equal is None else equal
     if share is None:
         return None
     which = f"a large copy, {quantity(bandwidth, 'B/s')}," if equal is None else "a copy of as many"
-    said = (
+    return (
         f"Counting only the {quantity(row['min_bytes'], 'B')} that it must move, {name} reaches "
         f"{percent(share)} of the rate of {which} in the same rounds (time pass)"
+        f"{_left(row, share, l2_bytes)}"
     )
-    if equal is None and share > BEYOND_COPY:
+
+
+def _left(row: Row, share: float, l2_bytes: float | None) -> str:
+    """Say what a share of a copy's rate leaves to gain."""
+    if share >= NEAR_COPY and (reads := _reads(row)) >= MOSTLY_READ:
+        return (
+            f". Of these bytes {percent(reads)} are read (model), of a copy's half: reading alone "
+            "can be faster than a copy, so 100 % is no limit here."
+        )
+    if row["equal_copy_share"] is None and share > BEYOND_COPY:
         size = "" if l2_bytes is None else f", which holds {quantity(l2_bytes, 'B')}"
-        return f"{said}: more than DRAM can give, so part of them stays in L2{size}."
+        return f": more than DRAM can give, so part of them stays in L2{size}."
     if share >= NEAR_COPY:
-        return f"{said}: nothing left to gain from fewer bytes."
+        return ": nothing left to gain from fewer bytes."
     excess = row["amplification"]
     if excess is not None and excess > EXCESS:
-        return f"{said}, but {times(excess)} as many pass through DRAM: fewer bytes would help."
-    return f"{said}. {_limit(row)}"
+        return f", but {times(excess)} as many pass through DRAM: fewer bytes would help."
+    return f". {_limit(row)}"
+
+
+def _reads(row: Row) -> float:
+    """Return the share of reads in the fewest bytes; 0 where that is not known."""
+    least, written = row["min_bytes"], row["min_write_bytes"]
+    return 0.0 if not least or written is None else 1 - float(written) / float(least)
+
+
+def _computing(row: Row) -> str | None:
+    if row["flops_per_s"] is None:
+        return None
+    return (
+        f"Counting only the {quantity(row['flops'], 'FLOP')} of the cost model, "
+        f"{code(row['variant'])} reaches {quantity(row['flops_per_s'], 'FLOP/s')} (time pass). "
+        f"{_limit(row)}"
+    )
 
 
 def _limit(row: Row) -> str:
@@ -189,6 +263,10 @@ def _limit(row: Row) -> str:
     if sm is None or memory is None:
         return "What limits it is not known: the ncu pass has no throughputs for it."
     at = f"SMs at {digits(sm)} %, memory at {digits(memory)} % of peak (ncu pass)"
+    if row["intense"]:
+        tensor = row["tensor_active_pct"]
+        known = "activity not known" if tensor is None else f"active at {digits(tensor)} %"
+        at = f"tensor pipe {known}, {at}"
     if max(sm, memory) < BUSY_PCT:
         return f"Neither is near its peak: {at}; latency, or the launch itself, may limit it."
     which = "Computing limits it" if sm >= memory else "The memory system limits it"

@@ -1,13 +1,16 @@
 """Two figures of an operator as SVG text: times, and DRAM bytes against the fewest.
 
 The same rows give the same bytes: no date, fixed ids, and text stays text, so that no font of this
-machine gets in. Backgrounds are transparent and colours mid-tone, for light and dark pages.
+machine gets in. Backgrounds are transparent and colours mid-tone, for light and dark pages. Many
+cases stand in two columns of lower bars, or the figure would be several screens tall.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import matplotlib.style
@@ -25,14 +28,41 @@ BASELINE, OTHER, WRITTEN = "#8f8f8f", "#3b82c4", "#d08a2e"
 LOGARITHMIC = 50
 """From this ratio of longest to shortest on, short bars would vanish on a linear axis."""
 
-WIDTH, BAR, MARGIN = 7.2, 0.30, 0.95
-"""Inches: width of the figure, height of a bar, and what a panel needs beside its bars."""
+WIDTH = 7.2
+"""Inches."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How panels are laid out.
+
+    Attributes
+    ----------
+    columns
+        Panels side by side.
+    bar, margin
+        Height of a bar, and what a panel needs above and below its bars, in inches.
+    font
+        Size of the text in points.
+    room
+        Length of the axis over that of the longest bar: what is right of it is for its label.
+    """
+
+    columns: int
+    bar: float
+    margin: float
+    font: float
+    room: float
+
+
+FEW, MANY = Grid(1, 0.30, 0.95, 9, 1.3), Grid(2, 0.19, 0.72, 7, 1.75)
+ONE_COLUMN = 4
+"""Up to so many panels stand in one column."""
 
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "roofsnake",
     "svg.fonttype": "none",
     "font.family": ["DejaVu Sans", "sans-serif"],
-    "font.size": 9,
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
@@ -41,11 +71,11 @@ _STYLE: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlelocation": "left",
-    "axes.titlesize": 9,
+    "axes.titlesize": "medium",
     "text.parse_math": False,
 }
 
-Draw = Callable[[Axes, list[Row]], None]
+Draw = Callable[[Axes, list[Row], float], None]
 
 
 def time_figure(cases: dict[str, list[Row]]) -> str:
@@ -65,23 +95,22 @@ def bytes_figure(cases: dict[str, list[Row]]) -> str:
 
 
 def _figure(cases: dict[str, list[Row]], key: str, draw: Draw) -> str:
-    panels = {case: [r for r in rows if r[key] is not None] for case, rows in cases.items()}
-    heights = [BAR * max(len(rows), 1) + MARGIN for rows in panels.values()] or [MARGIN]
-    with matplotlib.style.context(["default", _STYLE]):
+    panels = [(case, [r for r in rows if r[key] is not None]) for case, rows in cases.items()]
+    grid = FEW if len(panels) <= ONE_COLUMN else MANY
+    heights = _heights(grid, [len(rows) for _, rows in panels])
+    with matplotlib.style.context(["default", _STYLE | {"font.size": grid.font}]):
         figure = Figure(figsize=(WIDTH, sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.09))
         FigureCanvasSVG(figure)
         axes = figure.subplots(
-            max(len(panels), 1), squeeze=False, gridspec_kw={"height_ratios": heights}
+            len(heights), grid.columns, squeeze=False, gridspec_kw={"height_ratios": heights}
         )
-        if not panels:
-            _nothing(axes[0][0])
-        for axis, (case, rows) in zip(axes[:, 0], panels.items(), strict=False):
-            axis.set_title(case)
-            if rows:
-                _frame(axis, rows)
-                draw(axis, rows)
+        for axis, panel in zip_longest(axes.flat, panels or [("", [])]):
+            if panel is None:
+                axis.set_axis_off()
             else:
-                _nothing(axis)
+                case, rows = panel
+                _panel(axis, case, rows, draw, grid.room)
+        _legend(figure)
         buffer = io.StringIO()
         figure.savefig(
             buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": "Roofsnake"}
@@ -89,18 +118,37 @@ def _figure(cases: dict[str, list[Row]], key: str, draw: Draw) -> str:
     return buffer.getvalue()
 
 
-def _nothing(axis: Axes) -> None:
-    axis.set_axis_off()
-    axis.text(0, 0.5, "nothing was measured", transform=axis.transAxes, va="center")
+def _heights(grid: Grid, bars: list[int]) -> list[float]:
+    """Return the height of each row of panels, in inches: that of its tallest panel."""
+    tall = [grid.bar * max(number, 1) + grid.margin for number in bars] or [grid.margin]
+    return [max(tall[i : i + grid.columns]) for i in range(0, len(tall), grid.columns)]
 
 
-def _frame(axis: Axes, rows: list[Row]) -> None:
+def _legend(figure: Figure) -> None:
+    """Put one legend above all panels, of what any of them labels."""
+    labelled = [axis.get_legend_handles_labels() for axis in figure.axes]
+    known = {
+        label: h for handles, labels in labelled for h, label in zip(handles, labels, strict=True)
+    }
+    if known:
+        figure.legend(
+            known.values(), known, frameon=False, ncols=len(known), loc="outside upper right"
+        )
+
+
+def _panel(axis: Axes, case: str, rows: list[Row], draw: Draw, room: float) -> None:
+    axis.set_title(case)
+    if not rows:
+        axis.set_axis_off()
+        axis.text(0, 0.5, "nothing was measured", transform=axis.transAxes, va="center")
+        return
     axis.set_yticks(range(len(rows)), [row["variant"] for row in rows])
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.tick_params(axis="y", length=0)
+    draw(axis, rows, room)
 
 
-def _draw_times(axis: Axes, rows: list[Row]) -> None:
+def _draw_times(axis: Axes, rows: list[Row], room: float) -> None:
     medians = [row["median_ns"] for row in rows]
     unit = scale([value * 1e-9 for value in medians], "s")
     widths = [value * 1e-9 / unit.factor for value in medians]
@@ -121,9 +169,11 @@ def _draw_times(axis: Axes, rows: list[Row]) -> None:
     logarithmic = min(widths) > 0 and max(widths) / min(widths) >= LOGARITHMIC
     if logarithmic:
         axis.set_xscale("log")
-        axis.set_xlim(min(widths) / 2, max(widths) * 6)
+        shortest = min(widths) / 2
+        # The axis is as much longer than the longest bar as a linear one would be.
+        axis.set_xlim(shortest, shortest * (max(widths) / shortest) ** room)
     else:
-        axis.set_xlim(0, max(widths) * 1.3 or 1)
+        axis.set_xlim(0, max(widths) * room or 1)
     axis.set_xlabel(f"median time, {unit.unit}{' (log)' if logarithmic else ''} (time pass)")
 
 
@@ -139,7 +189,7 @@ def _labels(axis: Axes, ends: list[float], labels: list[str]) -> None:
         )
 
 
-def _draw_bytes(axis: Axes, rows: list[Row]) -> None:
+def _draw_bytes(axis: Axes, rows: list[Row], room: float) -> None:
     least = next((row["min_bytes"] for row in rows if row["min_bytes"] is not None), None)
     unit = scale([row["dram_bytes"] for row in rows] + [least], "B")
     read = [row["dram_read_bytes"] / unit.factor for row in rows]
@@ -157,6 +207,5 @@ def _draw_bytes(axis: Axes, rows: list[Row]) -> None:
     if line is not None:
         axis.axvline(line, color=INK, linestyle="--", linewidth=1, label="fewest")
     _labels(axis, [max(total, line or 0) for total in totals], labels)
-    axis.set_xlim(0, max([*totals, line or 0]) * 1.3 or 1)
+    axis.set_xlim(0, max([*totals, line or 0]) * room or 1)
     axis.set_xlabel(f"DRAM bytes, {unit.unit} (ncu pass)")
-    axis.legend(frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1)

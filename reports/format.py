@@ -128,6 +128,11 @@ def cell(text: object) -> str:
     return MISSING if text is None or text == "" else escape(text)
 
 
+def plural(number: int, noun: str) -> str:
+    """Return a number and a noun, such as ``1 case`` and ``2,000 cases``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def listing(words: Iterable[str]) -> str:
     """Join words as in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     items = list(words)

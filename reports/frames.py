@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,10 @@ class Frames:
     runs: pd.DataFrame
 
 
+NAMES = tuple(field.name for field in fields(Frames) if field.name != "operator")
+"""The frames of an operator's page. Schemas of others, such as ``sanitizer``, are no part of it."""
+
+
 def records(frame: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries, with None for NA."""
     plain = frame.astype(object).where(frame.notna(), None)
@@ -50,7 +54,7 @@ def records(frame: pd.DataFrame) -> list[Row]:
 
 
 def load(folder: Path) -> Frames:
-    """Read ``<frame>.parquet`` for every schema; the operator is the one that the rows name.
+    """Read ``<frame>.parquet`` for each of `NAMES`; the operator is the one that the rows name.
 
     Raises
     ------
@@ -60,7 +64,7 @@ def load(folder: Path) -> Frames:
     """
     if not folder.is_dir():
         raise FramesError(folder, "no such folder", "run the parsing rules first")
-    frames = {name: read(folder / f"{name}.parquet", name) for name in SCHEMAS}
+    frames = {name: read(folder / f"{name}.parquet", name) for name in NAMES}
     operators = {
         str(name)
         for frame in frames.values()

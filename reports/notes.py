@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS
+from reports.columns import Table
 from reports.format import cell, code
-from reports.tables import Table
+from reports.summary import INTENSE
 
 _METRIC = {metric.column: metric for metric in METRICS}
 
@@ -35,7 +36,14 @@ _TIMES: tuple[tuple[str, str, str], ...] = (
     (
         "Of equal copy",
         "the same over the rate of a copy that moves the fewest bytes of the case; above 100 % the "
-        "variant beats that copy",
+        "variant beats that copy, as it may where it reads more than it writes; left out where a "
+        f"case takes {INTENSE} FLOP or more for each of its fewest bytes",
+        "time, model",
+    ),
+    (
+        "Rate",
+        f"FLOPs of the case over the median time; shown where a case takes {INTENSE} FLOP or more "
+        "for each of its fewest bytes",
         "time, model",
     ),
     ("Launches", "kernels launched in one call", "ncu; nsys where it contradicts"),
@@ -93,6 +101,11 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "loads plus stores executed on local memory, which is where registers spill to",
         ("local_load_instructions", "local_store_instructions"),
     ),
+    (
+        "Tensor pipe, % of peak",
+        "tensor pipe active; weighted by duration; shown where Rate is",
+        ("tensor_active_pct",),
+    ),
     ("SM, % of peak", "throughput of the SMs; weighted by duration", ("sm_throughput_pct",)),
     (
         "Memory, % of peak",
@@ -117,6 +130,12 @@ _OTHERS: tuple[tuple[str, str, str], ...] = (
         "of the kernel time of the variant, by the pass that the header names",
         "nsys or ncu",
     ),
+    (
+        "Summed",
+        "elements added up into one of the output; rounding errors grow with it",
+        "model",
+    ),
+    ("Relative error", "norm of the error over the norm of the reference", "check"),
     ("Error over tolerance", "largest of error / (atol + rtol · abs(reference))", "check"),
 )
 

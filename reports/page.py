@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Any
 
-import jinja2
 import pandas as pd
 
-from reports import html, tables
+from reports import tables
+from reports.builds import builds_table
+from reports.checks import checks_table
+from reports.columns import Table
 from reports.figures import bytes_figure, time_figure
 from reports.format import (
     MISSING,
@@ -17,11 +18,11 @@ from reports.format import (
     bracket,
     cell_code,
     code,
-    count,
     digits,
     escape,
     listing,
     percent,
+    plural,
     quantity,
     short_commit,
     times,
@@ -29,23 +30,13 @@ from reports.format import (
 from reports.frames import Frames, Row, records
 from reports.launches import launch_table
 from reports.notes import reading_table
+from reports.render import page
 from reports.status import cases, variants
-from reports.summary import compare
-from reports.tables import Table
+from reports.summary import INTENSE, compare
 from reports.timing import copy_bandwidth, floor
 from reports.verdict import Verdict, judge
 
 LIVE, REPLAY = "live", "replay"
-
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-    undefined=jinja2.StrictUndefined,
-    # Data in Markdown are escaped by reports.format.
-    autoescape=jinja2.select_autoescape(("html.j2",), default=False),
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
 
 
 def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[str, str]:
@@ -72,10 +63,8 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
         f"{name}.time.svg": time_figure(by_case),
         f"{name}.bytes.svg": bytes_figure(by_case),
     }
-    context = _context(frames, by_case, source)
-    template = _TEMPLATES.get_template("operator.md.j2")
-    markdown = _tidy(template.render(context, stale=stale))
-    return {f"{name}.md": markdown, f"{name}.html": _html(name, markdown, figures), **figures}
+    context = _context(frames, by_case, source) | {"stale": stale}
+    return page(name, name, "operator.md.j2", context, figures)
 
 
 def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict[str, Any]:
@@ -122,14 +111,15 @@ def index_page(
             rows.append((link, *_verdict_cells(verdict), status))
     headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of equal copy", "Status")
     recorded = "; ".join(dict.fromkeys(_recorded(frames.runs) for frames in listed))
-    markdown = _TEMPLATES.get_template("index.md.j2").render(
-        summary=f"{_plural(len(listed), 'operator')}, {_plural(len(rows), 'case')}.",
-        source=source,
-        recorded=recorded,
-        operators=Table(headers, tuple(rows), left=3),
-        missing=MISSING,
-    )
-    return {"index.md": _tidy(markdown), "index.html": _html("Operators", _tidy(markdown), {})}
+    context = {
+        "summary": f"{plural(len(listed), 'operator')}, {plural(len(rows), 'case')}.",
+        "source": source,
+        "recorded": recorded,
+        "operators": Table(headers, tuple(rows), left=3),
+        "intense": INTENSE,
+        "missing": MISSING,
+    }
+    return page("index", "Operators", "index.md.j2", context)
 
 
 def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
@@ -142,34 +132,19 @@ def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
     """
     run = records(runs)[0]
     name = run["operator"]
-    markdown = _TEMPLATES.get_template("builds.md.j2").render(
-        title=escape(name),
-        source_file=code(f"kernels/{name}.py"),
-        toolchain=listing(
+    context = {
+        "title": escape(name),
+        "source_file": code(f"kernels/{name}.py"),
+        "toolchain": listing(
             f"{tool} {escape(run[key])}"
             for tool, key in (("Triton", "triton"), ("torch", "torch"), ("Python", "python"))
             if run[key] is not None
         ),
-        commit=MISSING if run["commit"] is None else code(short_commit(run["commit"])),
-        builds=tables.builds_table(records(builds)),
-        missing=MISSING,
-    )
-    text = _tidy(markdown)
-    return {f"{name}.builds.md": text, f"{name}.builds.html": _html(f"{name}: builds", text, {})}
-
-
-def _html(title: str, markdown: str, figures: dict[str, str]) -> str:
-    template = _TEMPLATES.get_template("page.html.j2")
-    return template.render(title=title, body=html.body(markdown, figures))
-
-
-def _tidy(markdown: str) -> str:
-    """Leave one blank line where blocks that were left out leave several."""
-    lines: list[str] = []
-    for line in markdown.splitlines():
-        if line.strip() or (lines and lines[-1]):
-            lines.append(line.rstrip())
-    return "\n".join(lines).strip() + "\n"
+        "commit": MISSING if run["commit"] is None else code(short_commit(run["commit"])),
+        "builds": builds_table(records(builds)),
+        "missing": MISSING,
+    }
+    return page(f"{name}.builds", f"{name}: builds", "builds.md.j2", context)
 
 
 def _verdicts(frames: Frames, by_case: dict[str, list[Row]]) -> list[Verdict]:
@@ -242,14 +217,21 @@ def _parts(
 
 def _facts(case: Row) -> str:
     """Say what a case is, and the least that it takes by the cost model."""
-    known = [
-        f"{count(case['elements'])} elements" if case["elements"] is not None else "",
-        f"at least {quantity(case['min_read_bytes'], 'B')} to read",
-        f"{quantity(case['min_write_bytes'], 'B')} to write",
-        f"{quantity(case['flops'], 'FLOP')} (model)",
-    ]
-    size = f"Shape {escape(case['shape'])}, {escape(case['dtype'])}"
-    return ", ".join([size, *(text for text in known if text)]) + "."
+    least = (
+        f"at least {quantity(case['min_read_bytes'], 'B')} to read, "
+        f"{quantity(case['min_write_bytes'], 'B')} to write, "
+        f"{quantity(case['flops'], 'FLOP')} (model)"
+    )
+    words = [*_extents(case), case["dtype"], *(case["labels"] or "").split()]
+    return f"Input: {', '.join(map(escape, words))}; {least}."
+
+
+def _extents(case: Row) -> list[str]:
+    """Return each extent with its name, or the shape where the names do not fit it."""
+    axes, extents = (case["axes"] or "").split(), case["shape"].split("x")
+    if len(axes) != len(extents):
+        return [f"shape {case['shape']}"]
+    return [f"{axis} {extent}" for axis, extent in zip(axes, extents, strict=True)]
 
 
 def _variants(frames: Frames) -> list[str]:
@@ -263,8 +245,8 @@ def _variants(frames: Frames) -> list[str]:
 def _appendix(frames: Frames, source: str) -> dict[str, Table]:
     runs = records(frames.runs)
     return {
-        "checks": tables.checks_table(records(frames.checks)),
-        "builds": tables.builds_table(records(frames.builds)),
+        "checks": checks_table(frames.checks, frames.cases),
+        "builds": builds_table(records(frames.builds)),
         "machine": tables.machine_table(runs, source),
         "passes": tables.passes_table(runs),
     }
@@ -277,14 +259,10 @@ def _measured_apart(frames: Frames) -> list[str]:
 
 
 def _summary(frames: Frames) -> str:
-    number = _plural(len(variants(frames)), "variant")
+    number = plural(len(variants(frames)), "variant")
     gpus = [escape(gpu) for gpu in frames.runs["gpu"].dropna().unique()]
     where = f", measured on {listing(gpus)}" if gpus else ""
-    return f"{number} of {code(frames.operator)} in {_plural(len(cases(frames)), 'case')}{where}."
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} of {code(frames.operator)} in {plural(len(cases(frames)), 'case')}{where}."
 
 
 def _recorded(runs: Any) -> str:

@@ -16,8 +16,9 @@ class Status:
     ----------
     word
         ``ok``; ``wrong``: its output is outside the tolerance; ``failed``: it could not be checked
-        or timed; ``unchecked``: timed, but nothing says that it computes the right thing;
-        ``not measured``: no samples, and no failure either.
+        or timed; ``unsupported``: it refuses the case before any launch; ``unchecked``: timed, but
+        nothing says that it computes the right thing; ``not measured``: no samples, and no failure
+        either.
     reason
         Why it is not ok, in one line of Markdown.
     notes
@@ -77,10 +78,13 @@ def _status(check: Row | None, passes: dict[str, Row], *, timed: bool) -> Status
         if row["status"] == "failed" and name not in {"check", "time"}
     )
     checked, time = check or passes.get("check"), passes.get("time")
-    if checked and checked["status"] == "wrong":
-        return Status("wrong", wrongness(checked), notes)
-    if checked and checked["status"] == "failed":
-        return Status("failed", f"the check failed: {_reason(checked)}", notes)
+    for row in (checked, time):
+        if row and row["status"] == "unsupported":
+            return Status("unsupported", _reason(row), notes)
+    if checked and checked["status"] in {"wrong", "failed"}:
+        wrong = checked["status"] == "wrong"
+        said = wrongness(checked) if wrong else f"the check failed: {_reason(checked)}"
+        return Status(checked["status"], said, notes)
     if time and time["status"] != "ok":
         said = f"the time pass {'was ' if time['status'] == 'skipped' else ''}{time['status']}"
         word = "not measured" if time["status"] == "skipped" else "failed"

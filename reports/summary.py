@@ -40,10 +40,21 @@ COLUMNS: dict[str, str] = {
     **dict.fromkeys(
         ("sm_throughput_pct", "memory_throughput_pct", "dram_throughput_pct"), "Float64"
     ),
+    "intense": "boolean",
+    **dict.fromkeys(("flops", "flops_per_s", "tensor_active_pct"), "Float64"),
+    **dict.fromkeys(("tensor_instructions", "tensor_flops"), "Float64"),
 }
 """Columns and dtypes. ``slowdown`` is the time over that of the case's fastest ranked variant;
 ``idle_share_nsys`` the share of the range in which no kernel ran; ``build_spills`` the spill
-instructions in the recorded build for the GPU's architecture."""
+instructions in the recorded build for the GPU's architecture; ``intense`` whether the case needs
+`INTENSE` FLOPs or more for each of its fewest bytes; ``flops`` those of the cost model, and
+``tensor_flops`` those that the tensor pipe executed, with fp16, bf16 and tf32 sources."""
+
+INTENSE = 16
+"""FLOP/B from which on a case is measured by its FLOPs a second, not against a copy. An H200 turns
+from its bandwidth to its float32 arithmetic at 67 TFLOP/s (NVIDIA's data sheet) over the 4.26 TB/s
+that a copy reaches: 15.7 FLOP/B. Tensor cores turn later, so such a case may still wait for bytes;
+the throughputs of the ncu pass say which."""
 
 SECTOR_BYTES = 32
 
@@ -61,6 +72,8 @@ _FROM_COUNTERS = (
     "memory_throughput_pct",
     "dram_throughput_pct",
     "l1_hit_pct",
+    "tensor_active_pct",
+    "tensor_instructions",
 )
 
 
@@ -95,6 +108,7 @@ def compare(frames: Frames) -> pd.DataFrame:
         for variant in variants(frames):
             row: Row = {"operator": frames.operator, "variant": variant, "case": case}
             row |= timed[variant] | _counted(known, variant, case)
+            row |= _work(row, known.costs.get(case, {}))
             row |= _bytes(row, known, case)
             row |= _judged(states[variant, case], known, row)
             rows.append(row)
@@ -149,6 +163,8 @@ def _counted(known: _Known, variant: str, case: str) -> Row:
     row["local_instructions"] = added(
         rolled.get("local_load_instructions"), rolled.get("local_store_instructions")
     )
+    fp16, bf16, tf32 = (rolled.get(f"tensor_{kind}_flops") for kind in ("fp16", "bf16", "tf32"))
+    row["tensor_flops"] = added(added(fp16, bf16), tf32)
     repeats = known.repeats.get(pair)
     row["launches_nsys"] = max(repeats) if repeats else None
     row["idle_share_nsys"] = known.idle.get(pair)
@@ -156,18 +172,28 @@ def _counted(known: _Known, variant: str, case: str) -> Row:
     return row
 
 
-def _bytes(row: Row, known: _Known, case: str) -> Row:
-    cost = known.costs.get(case, {})
-    least = added(cost.get("min_read_bytes"), cost.get("min_write_bytes"))
-    moved = added(row["dram_read_bytes"], row["dram_write_bytes"])
-    rate = divided(least, row.get("median_ns"))
-    useful = None if rate is None else rate * 1e9
+def _work(row: Row, cost: Row) -> Row:
+    """Return what the cost model says of a case, and the rates that it makes of the time."""
+    least, flops = added(cost.get("min_read_bytes"), cost.get("min_write_bytes")), cost.get("flops")
+    useful, rate = (divided(work, row.get("median_ns")) for work in (least, flops))
+    intensity = divided(flops, least)
     return {
         "min_bytes": least,
         "min_write_bytes": cost.get("min_write_bytes"),
+        "useful_bytes_per_s": None if useful is None else useful * 1e9,
+        "flops": flops,
+        "flops_per_s": None if rate is None else rate * 1e9,
+        "intense": None if intensity is None else intensity >= INTENSE,
+    }
+
+
+def _bytes(row: Row, known: _Known, case: str) -> Row:
+    """Compare bytes moved with the fewest, and the useful rate with copies; not if intense."""
+    useful = None if row["intense"] else row["useful_bytes_per_s"]
+    moved = added(row["dram_read_bytes"], row["dram_write_bytes"])
+    return {
         "dram_bytes": moved,
-        "amplification": divided(moved, least),
-        "useful_bytes_per_s": useful,
+        "amplification": divided(moved, row["min_bytes"]),
         "copy_share": divided(useful, known.bandwidth),
         "equal_copy_share": divided(useful, known.equal.get(case)),
     }

@@ -164,6 +164,8 @@ def _doubts(rows: list[Row], level: list[Row]) -> list[str]:
         name = code(row["variant"])
         if row["status"] == "unchecked":
             said.append(f"{name} is unchecked: {row['reason']}.")
+        elif row["status"] == "unsupported":
+            said.append(f"{name} does not take this case: {row['reason']}.")
         elif row["status"] != "ok":
             word = "has **failed**" if row["status"] == "failed" else f"is **{row['status']}**"
             said.append(f"{name} {word}: {row['reason']}. It is not ranked.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from parsers.schemas import SCHEMAS, conform
-from reports.frames import Frames
+from reports.frames import NAMES, Frames
 
 CASE = "8192x8192-float32"
 ELEMENTS = 8192 * 8192
@@ -152,7 +152,7 @@ def all_rows() -> dict[str, Rows]:
         "shape": "8192x8192",
         "dtype": "float32",
     }
-    cases |= {"elements": ELEMENTS, "min_read_bytes": SIZE, "min_write_bytes": SIZE}
+    cases |= {"axes": "rows columns", "min_read_bytes": SIZE, "min_write_bytes": SIZE}
     return {
         "samples": sample_rows(),
         "ceilings": [
@@ -163,7 +163,7 @@ def all_rows() -> dict[str, Rows]:
         "counters": counter_rows(),
         "checks": check_rows(),
         "builds": build_rows(),
-        "cases": [cases | {"flops": 9 * ELEMENTS}],
+        "cases": [cases | {"flops": 9 * ELEMENTS, "summed": 1}],
         "variants": [
             {"operator": "gelu", "variant": v, "summary": f"how {v} does", "baseline": i == 0}
             for i, v in enumerate(VARIANTS)
@@ -175,5 +175,10 @@ def all_rows() -> dict[str, Rows]:
 
 def make(**changes: Rows) -> Frames:
     """Make frames that follow their schemas, with the rows of some of them replaced."""
-    frames = {name: conform(rows, SCHEMAS[name]) for name, rows in (all_rows() | changes).items()}
-    return Frames(operator="gelu", **frames)
+    rows = all_rows() | changes
+    return Frames(operator="gelu", **{name: conform(rows[name], SCHEMAS[name]) for name in NAMES})
+
+
+def empty(operator: str = "gelu") -> Frames:
+    """Make frames without rows."""
+    return Frames(operator=operator, **{name: conform([], SCHEMAS[name]) for name in NAMES})

@@ -5,14 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from parsers.schemas import SCHEMAS, conform
-from reports.frames import Frames, FramesError, load, records
-from tests.reports.data import make
+from reports.frames import NAMES, Frames, FramesError, load, records
+from tests.reports.data import empty, make
 
 
 def store(frames: Frames, folder: Path) -> Path:
     folder.mkdir(parents=True)
-    for name in SCHEMAS:
+    for name in NAMES:
         getattr(frames, name).to_parquet(folder / f"{name}.parquet")
     return folder
 
@@ -21,13 +20,12 @@ def test_what_is_stored_is_loaded(tmp_path: Path) -> None:
     frames = make()
     loaded = load(store(frames, tmp_path / "gelu"))
     assert loaded.operator == "gelu"
-    for name in SCHEMAS:
+    for name in NAMES:
         pd.testing.assert_frame_equal(getattr(loaded, name), getattr(frames, name))
 
 
 def test_empty_frames_take_their_name_from_the_folder(tmp_path: Path) -> None:
-    empty = {name: conform([], schema) for name, schema in SCHEMAS.items()}
-    assert load(store(Frames(operator="", **empty), tmp_path / "relu")).operator == "relu"
+    assert load(store(empty(), tmp_path / "relu")).operator == "relu"
 
 
 def test_records_have_none_for_na() -> None:
@@ -63,6 +61,5 @@ def test_one_folder_is_one_operator(tmp_path: Path, name: str, message: str) -> 
 
 
 def test_an_operator_must_name_a_file(tmp_path: Path) -> None:
-    empty = {name: conform([], schema) for name, schema in SCHEMAS.items()}
     with pytest.raises(FramesError, match="cannot name a file"):
-        load(store(Frames(operator="", **empty), tmp_path / "a b"))
+        load(store(empty(), tmp_path / "a b"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from parsers.schemas import SCHEMAS, conform
 from reports.__main__ import main
 from tests.reports.data import make
 from tests.reports.test_frames import store
@@ -30,6 +31,17 @@ def test_builds_alone(folder: Path, tmp_path: Path) -> None:
     assert "for each architecture, with Triton " in page
     assert "| sm_90 | ok |" in page
     assert (tmp_path / "out/gelu.builds.html").exists()
+
+
+def test_checks_of_several_operators(folder: Path, tmp_path: Path) -> None:
+    conform([], SCHEMAS["sanitizer"]).to_parquet(folder / "sanitizer.parquet")
+    assert main(["checks", str(folder), str(folder), "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out/checks.md").read_text()
+    assert "compared 1 operator, 4 variants and 1 case with float64 references" in page
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "checks.html",
+        "checks.md",
+    ]
 
 
 @pytest.mark.parametrize(("current", "stale"), [("5e" * 32, False), ("00" * 32, True)])

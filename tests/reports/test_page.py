@@ -10,17 +10,20 @@ from html.parser import HTMLParser
 import jinja2
 import pytest
 
-from parsers.schemas import SCHEMAS, conform
+from parsers.schemas import SCHEMAS
+from reports.columns import Table
 from reports.figures import bytes_figure, time_figure
-from reports.frames import Frames, records
-from reports.page import _TEMPLATES, index_page, operator_page
+from reports.frames import NAMES, Frames, records
+from reports.page import index_page, operator_page
+from reports.render import TEMPLATES
 from reports.summary import compare
-from reports.tables import SHOWN_LAUNCHES, Table, launches_table
+from reports.tables import SHOWN_LAUNCHES, launches_table
 from tests.reports.data import (
     CASE,
     Rows,
     check_rows,
     counter_rows,
+    empty,
     key,
     make,
     run_rows,
@@ -151,16 +154,15 @@ def test_rendering_twice_gives_the_same_bytes() -> None:
 
 
 def test_everything_empty() -> None:
-    empty = Frames("gelu", **{name: conform([], schema) for name, schema in SCHEMAS.items()})
-    page = operator_page(empty, "replay")
+    page = operator_page(empty(), "replay")
     assert "There are no cases." in page["gelu.md"]
     assert "an unknown GPU" in page["gelu.md"]
     ET.fromstring(page["gelu.time.svg"])
-    assert "Nothing was measured." in index_page([empty], "live")["index.md"]
+    assert "Nothing was measured." in index_page([empty()], "live")["index.md"]
     assert index_page([], "live")["index.md"].startswith("# Operators\n\n0 operators, 0 cases.")
 
 
-@pytest.mark.parametrize("lost", [n for n in SCHEMAS if n not in {"cases", "variants"}])
+@pytest.mark.parametrize("lost", [n for n in NAMES if n not in {"cases", "variants"}])
 def test_each_frame_may_be_empty(lost: str) -> None:
     page = operator_page(make(**({"samples": sample_rows(rounds=3)} | {lost: []})), "live")
     assert "None" not in page["gelu.md"].replace("None was", "")
@@ -170,8 +172,8 @@ def test_each_frame_may_be_empty(lost: str) -> None:
 def test_every_optional_value_may_be_missing() -> None:
     frames = make()
     blank = {}
-    for name, schema in SCHEMAS.items():
-        frame = getattr(frames, name).copy()
+    for name in NAMES:
+        frame, schema = getattr(frames, name).copy(), SCHEMAS[name]
         for column, definition in schema.columns.items():
             if definition.nullable and column not in {"operator", "variant", "case", "launch"}:
                 frame[column] = frame[column].where(frame[column].isna())
@@ -194,6 +196,59 @@ def test_a_wrong_variant_is_shown_as_wrong() -> None:
     assert "| 1 wrong |" in index_page([frames], "live")["index.md"]
 
 
+def few(**changes: Rows) -> Frames:
+    """Frames with too few samples for intervals, which take time."""
+    return make(**{"samples": sample_rows(rounds=3), "timeline": []} | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "rows 8192, columns 8192, float32"),
+        ({"labels": "causal strided"}, "rows 8192, columns 8192, float32, causal, strided"),
+        ({"axes": None}, "shape 8192x8192, float32"),
+        ({"axes": "rows"}, "shape 8192x8192, float32"),
+    ],
+)
+def test_a_case_is_told_by_its_axes(changes: dict[str, str | None], said: str) -> None:
+    cases = [records(make().cases)[0] | changes]
+    markdown = operator_page(few(cases=cases), "live")["gelu.md"]
+    least = "at least 268 MB to read, 268 MB to write, 604 MFLOP (model)."
+    assert f"\nInput: {said}; {least}\n" in markdown
+
+
+def test_a_variant_that_does_not_take_a_case() -> None:
+    checks = check_rows()
+    checks[3] = key("triton") | {"status": "unsupported", "reason": "no float32"}
+    samples = [s for s in sample_rows(rounds=3) if s["variant"] != "triton"]
+    frames = few(checks=checks, samples=samples)
+    markdown = operator_page(frames, "live")["gelu.md"]
+    assert "\n- `triton` does not take this case: no float32.\n" in markdown
+    assert "| `triton` | – | – | – | – | – | – | 0 | unsupported |" in markdown
+    assert index_page([frames], "live")["index.md"].count("| ok |") == 1
+
+
+def test_an_intense_case_shows_flops_in_place_of_shares() -> None:
+    cases = [records(make().cases)[0] | {"flops": 100 * 2 * 4 * 8192**2}]
+    counters = [row | {"tensor_active_pct": 71.0} for row in counter_rows()]
+    frames = few(cases=cases, counters=counters)
+    markdown = operator_page(frames, "live")["gelu.md"]
+    times = "| Variant | Time, ms [95 %] | Spread, % | Speed-up, × [95 %] | Rate, TFLOP/s |"
+    assert f"{times} Samples | Status |" in markdown
+    assert "Tensor pipe, % of peak | SM, % of peak" in markdown
+    assert re.search(r"reaches 41\d TFLOP/s \(time pass\)\. The memory system limits it", markdown)
+    (row,) = [s for s in index_page([frames], "live")["index.md"].splitlines() if "[gelu]" in s]
+    assert row.endswith("× | – | ok |")
+    assert "Tensor pipe, % of peak | SM" not in gelu_page()["gelu.md"]
+
+
+def test_the_length_of_a_sum_stands_beside_the_error() -> None:
+    cases = [records(make().cases)[0] | {"summed": 8192}]
+    markdown = operator_page(few(cases=cases), "live")["gelu.md"]
+    assert "| Outside | Largest error | Summed | Relative error |" in markdown
+    assert f"| `{CASE}` | `naive` | ok | 67,108,864 | 0 | 4.8e-07 | 8,192 | 3.1e-08 |" in markdown
+
+
 def test_index() -> None:
     page = index_page([make()], "live")
     assert f"| [gelu](gelu.md) | `{CASE}` |" in page["index.md"]
@@ -202,10 +257,10 @@ def test_index() -> None:
 
 
 def test_templates_refuse_what_is_undefined() -> None:
-    assert _TEMPLATES.undefined is jinja2.StrictUndefined
-    for name in ("operator.md.j2", "index.md.j2", "page.html.j2"):
+    assert TEMPLATES.undefined is jinja2.StrictUndefined
+    for name in ("operator.md.j2", "index.md.j2", "builds.md.j2", "checks.md.j2", "page.html.j2"):
         with pytest.raises(jinja2.UndefinedError):
-            _TEMPLATES.get_template(name).render()
+            TEMPLATES.get_template(name).render()
 
 
 def test_long_lists_of_launches_are_cut() -> None:
@@ -242,6 +297,24 @@ def test_figures() -> None:
         assert "<dc:date>" not in svg
         assert "Matplotlib" not in svg
         ET.fromstring(svg)
+
+
+@pytest.mark.parametrize(("cases", "columns"), [(4, 1), (5, 2)])
+def test_many_cases_stand_in_two_columns(cases: int, columns: int) -> None:
+    rows = [row | {"variant": f"v{i}"} for i in range(2) for row in records(compare(few()))[:1]]
+    svg = ET.fromstring(time_figure({f"case-{i}": rows for i in range(cases)}))
+    height = float(svg.attrib["height"].removesuffix("pt")) / 72
+    panels, bar, margin = -(-cases // columns), *((0.30, 0.95) if columns == 1 else (0.19, 0.72))
+    assert height == pytest.approx(panels * (2 * bar + margin), abs=0.01)
+    titles = [e for e in svg.iter() if (e.text or "").startswith("case-")]
+    assert len(titles) == cases
+
+
+def test_one_legend_for_all_panels() -> None:
+    rows = records(compare(few()))
+    svg = ET.fromstring(bytes_figure({"a": rows, "b": [], "c": rows}))
+    assert [e.text for e in svg.iter()].count("written") == 1
+    assert [e.text for e in svg.iter()].count("nothing was measured") == 1
 
 
 def test_wide_ranges_are_logarithmic() -> None:

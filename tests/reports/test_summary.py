@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from parsers.schemas import SCHEMAS, conform
 from reports.frames import Frames, records
 from reports.launches import launch_table
 from reports.status import statuses
@@ -15,7 +14,9 @@ from tests.reports.data import (
     build_rows,
     check_rows,
     counter_rows,
+    empty,
     key,
+    launch,
     make,
     sample_rows,
     timeline_rows,
@@ -47,15 +48,14 @@ def test_everything_missing_is_missing_not_zero() -> None:
     rows = by_variant(make(samples=[], counters=[], timeline=[], ceilings=[], builds=[], runs=[]))
     row = rows["triton"]
     given = {"operator", "variant", "case", "baseline", "status", "reason", "samples"}
-    given |= {"min_bytes", "min_write_bytes"}
+    given |= {"min_bytes", "min_write_bytes", "flops", "intense"}
     assert {name for name, value in row.items() if value is not None} == given
     assert (row["samples"], row["status"]) == (0, "not measured")
 
 
 def test_all_frames_empty() -> None:
-    frames = Frames("gelu", **{name: conform([], schema) for name, schema in SCHEMAS.items()})
-    assert list(compare(frames).columns) == list(COLUMNS)
-    assert compare(frames).empty
+    assert list(compare(empty()).columns) == list(COLUMNS)
+    assert compare(empty()).empty
 
 
 def test_passes_that_contradict_each_other_are_reported() -> None:
@@ -97,6 +97,8 @@ def test_a_wrong_baseline_gives_no_speedup() -> None:
         (("time", "failed", "boom"), "failed", "the time pass failed: boom"),
         (("time", "skipped", None), "not measured", "the time pass was skipped: no reason"),
         (("check", "wrong", "a|b"), "wrong", r"a\|b"),
+        (("check", "unsupported", "no float32"), "unsupported", "no float32"),
+        (("time", "unsupported", "no float32"), "unsupported", "no float32"),
         (("ncu", "failed", "no counters"), "not measured", "it has no samples"),
     ],
 )
@@ -125,6 +127,29 @@ def test_build_spills_are_those_of_this_gpu() -> None:
     builds[0] |= {"spill_loads": 7}
     builds[1] |= {"spill_loads": 3, "spill_stores": 2}
     assert by_variant(make(builds=builds))["triton"]["build_spills"] == 5
+
+
+@pytest.mark.parametrize(("flops_a_byte", "intense"), [(15.9, False), (16, True), (200, True)])
+def test_intense_cases_are_measured_by_flops(flops_a_byte: float, *, intense: bool) -> None:
+    frames = make(samples=[key("triton") | {"round": 0, "duration_ns": 1e6}], timeline=[])
+    frames.cases["flops"] = int(flops_a_byte * 2 * SIZE)
+    row = by_variant(frames)["triton"]
+    assert row["intense"] is intense
+    assert row["flops_per_s"] == pytest.approx(flops_a_byte * 2 * SIZE * 1e3)
+    assert (row["copy_share"] is None) == intense
+    assert row["useful_bytes_per_s"] == 2 * SIZE * 1e3
+
+
+def test_tensor_flops_are_those_of_all_sources() -> None:
+    kinds = {"tensor_fp16_flops": 1, "tensor_bf16_flops": 20, "tensor_tf32_flops": 300}
+    used = {"tensor_instructions": 7, "tensor_active_pct": 60.0}
+    counters = [launch("triton", 0) | kinds | used]
+    row = by_variant(make(samples=[], timeline=[], counters=counters))["triton"]
+    assert (row["tensor_flops"], row["tensor_instructions"]) == (321, 7)
+    assert row["tensor_active_pct"] == 60
+    counters[0]["tensor_tf32_flops"] = None
+    row = by_variant(make(samples=[], timeline=[], counters=counters))["triton"]
+    assert row["tensor_flops"] is None
 
 
 def test_launch_table() -> None:

@@ -118,6 +118,17 @@ def test_wrong_and_failed_variants_are_named_and_never_ranked() -> None:
     )
 
 
+def test_what_a_variant_does_not_take_is_said_and_not_ranked() -> None:
+    checks = check_rows()
+    checks[3] = key("triton") | {"status": "unsupported", "reason": "float32 needs CC 9.0"}
+    skipped = {"pass": "time", "status": "unsupported", "reason": "the check: unsupported"}
+    samples = sample_rows(MEDIANS | {"triton": 10.0})
+    found = verdict(checks=checks, outcomes=[key("triton") | skipped], samples=samples)
+    assert "triton" not in found.fastest
+    assert "`triton` does not take this case: float32 needs CC 9.0." in found.doubts
+    assert not [doubt for doubt in found.doubts if "`triton` is" in doubt]
+
+
 def test_a_wrong_baseline_is_said() -> None:
     checks = check_rows()
     checks[0] |= {"status": "wrong"}
@@ -186,7 +197,7 @@ def test_no_dram_bytes() -> None:
         ({"idle_share_nsys": 0.4}, "no kernel runs for 40 % of its range (nsys pass)"),
         ({"load_bytes_per_sector": 4.0}, "it uses 4.0 bytes of each 32-byte sector loaded"),
         ({"store_bytes_per_sector": 8.0}, "it uses 8.0 bytes of each 32-byte sector stored"),
-        ({"local_instructions": 5000}, "it runs 5,000 local-memory instructions"),
+        ({"local_instructions": 5000}, "it runs 5,000 local-memory instructions (ncu pass)"),
         ({"sm_throughput_pct": 90.0}, "its SMs are at 90.0 % of peak (ncu"),
     ],
 )
@@ -221,6 +232,95 @@ def test_bytes_that_grow_are_said() -> None:
 )
 def test_bound(evidence: dict[str, Any], said: str) -> None:
     assert said in str(explain.bound(row("a", 1.0, min_bytes=1e8, **evidence), 4e12, L2))
+
+
+@pytest.mark.parametrize("share", [0.97, 1.3])
+@pytest.mark.parametrize("which", ["equal_copy_share", "copy_share"])
+def test_reading_alone_can_beat_a_copy(which: str, share: float) -> None:
+    reads: dict[str, Any] = {"min_bytes": 1e9, "min_write_bytes": 1e6, which: share}
+    text = str(explain.bound(row("a", 1.0, **reads), 4e12, L2))
+    assert text.endswith(
+        " in the same rounds (time pass). Of these bytes 99.9 % are read (model), of a copy's "
+        "half: reading alone can be faster than a copy, so 100 % is no limit here."
+    )
+
+
+def test_a_slow_reader_is_measured_as_any_other() -> None:
+    reads = {"min_bytes": 1e9, "min_write_bytes": 1e6, "equal_copy_share": 0.5}
+    assert "What limits it is not known" in str(explain.bound(row("a", 1.0, **reads), 4e12, L2))
+
+
+def test_beyond_an_equal_copy_is_no_claim_of_a_cache() -> None:
+    even = {"min_bytes": 1e9, "min_write_bytes": 5e8, "equal_copy_share": 1.3, "copy_share": 1.3}
+    text = str(explain.bound(row("a", 1.0, **even), 4e12, L2))
+    assert text.endswith("(time pass): nothing left to gain from fewer bytes.")
+
+
+def intense(**changes: Any) -> dict[str, Any]:
+    return counted(1e9, intense=True, flops=1.37e11, flops_per_s=5.12e14) | changes
+
+
+def test_an_intense_case_is_bound_by_what_the_units_show() -> None:
+    busy = {"sm_throughput_pct": 75.0, "memory_throughput_pct": 30.0, "tensor_active_pct": 71.0}
+    found = explain.bound(row("a", 1.0, **intense(**busy)), 4e12, L2)
+    assert found == (
+        "Counting only the 137 GFLOP of the cost model, `a` reaches 512 TFLOP/s (time pass). "
+        "Computing limits it: tensor pipe active at 71.0 %, SMs at 75.0 %, memory at 30.0 % of "
+        "peak (ncu pass)."
+    )
+    unknown = intense(**busy | {"tensor_active_pct": None})
+    assert "tensor pipe activity not known, SMs at 75.0 %" in str(
+        explain.bound(row("a", 1.0, **unknown), 4e12, L2)
+    )
+    assert str(explain.bound(row("a", 1.0, **intense()), 4e12, L2)).endswith(
+        "(time pass). What limits it is not known: the ncu pass has no throughputs for it."
+    )
+    assert explain.bound(row("a", 1.0, **intense(flops_per_s=None)), 4e12, L2) is None
+
+
+def tensor(instructions: float, flops: float | None, active: float) -> dict[str, Any]:
+    return intense(tensor_instructions=instructions, tensor_flops=flops, tensor_active_pct=active)
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "said"),
+    [
+        (
+            tensor(0, 0, 0),
+            tensor(4096, 1.37e11, 71),
+            " Executed tensor instructions go 0 → 4,096 (0 → 137 GFLOP), the tensor pipe's "
+            "activity 0 → 71.0 % of peak (ncu pass): only `fast` uses that pipe.",
+        ),
+        (
+            tensor(4096, 1.37e11, 24),
+            tensor(4096, 1.37e11, 71),
+            " Executed tensor instructions go 4,096 → 4,096 (137 → 137 GFLOP), the tensor pipe's "
+            "activity 24.0 → 71.0 % of peak (ncu pass): the same tensor FLOPs at another rate, "
+            "which does not say why.",
+        ),
+        (
+            tensor(8192, None, 71),
+            tensor(4096, None, 71),
+            " Executed tensor instructions go 8,192 → 4,096 (their FLOPs are not known), the "
+            "tensor pipe's activity 71.0 → 71.0 % of peak (ncu pass).",
+        ),
+        (tensor(0, 0, 0), tensor(0, 0, 0), " Neither executes tensor instructions (ncu pass)."),
+        (
+            intense(),
+            tensor(4096, 1.37e11, 71),
+            " What the tensor pipe did is not known: the ncu pass lacks counters of it.",
+        ),
+    ],
+)
+def test_the_tensor_pipe_where_bytes_do_not_explain(
+    slow: dict[str, Any], fast: dict[str, Any], said: str
+) -> None:
+    text = pair(slow, fast, 3)
+    assert text.endswith(f"Bytes alone do not explain the time.{said}")
+    # Nothing is said of it where a case is not intense, or where bytes do explain the time.
+    assert "ensor" not in pair(slow | {"intense": False}, fast, 3)
+    bytes_explain = {"dram_bytes": 3e9, "dram_throughput_pct": 88.0}
+    assert "ensor" not in pair(slow | bytes_explain, fast, 3)
 
 
 def test_no_copy_no_bound() -> None:
