@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from reports import tables
+from reports.benchmark import triton_table
 from reports.builds import builds_table
 from reports.checks import checks_table
 from reports.columns import Table
@@ -56,8 +57,7 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
     dict
         Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg`` and ``<op>.bytes.svg``.
     """
-    rows = records(compare(frames))
-    by_case = {case: [r for r in rows if r["case"] == case] for case in cases(frames)}
+    by_case = _by_case(frames)
     name = frames.operator
     figures = {
         f"{name}.time.svg": time_figure(by_case),
@@ -65,6 +65,12 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
     }
     context = _context(frames, by_case, source) | {"stale": stale}
     return page(name, name, "operator.md.j2", context, figures)
+
+
+def _by_case(frames: Frames) -> dict[str, list[Row]]:
+    """Return the rows of the comparison frame by case."""
+    rows = records(compare(frames))
+    return {case: [row for row in rows if row["case"] == case] for case in cases(frames)}
 
 
 def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict[str, Any]:
@@ -99,10 +105,9 @@ def index_page(
     ``stale`` names the operators whose source has changed since they were measured.
     """
     listed = sorted(operators, key=lambda frames: frames.operator)
+    compared = [(frames, _by_case(frames)) for frames in listed]
     rows: list[tuple[str, ...]] = []
-    for frames in listed:
-        compared = records(compare(frames))
-        by_case = {case: [r for r in compared if r["case"] == case] for case in cases(frames)}
+    for frames, by_case in compared:
         for verdict in _verdicts(frames, by_case):
             link = f"[{escape(frames.operator)}]({frames.operator}.md)"
             status = _status(by_case[verdict.case])
@@ -116,7 +121,9 @@ def index_page(
         "source": source,
         "recorded": recorded,
         "operators": Table(headers, tuple(rows), left=3),
+        "triton": triton_table(compared),
         "intense": INTENSE,
+        "times": TIMES,
         "missing": MISSING,
     }
     return page("index", "Operators", "index.md.j2", context)
