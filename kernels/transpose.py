@@ -17,7 +17,7 @@ ones. Code that goes through ``x`` and ``y`` element by element can have that on
 - ``triton`` takes a tile at a time and turns it on chip: threads load the tile along its rows,
   exchange elements through shared memory, and store it along its columns, 16 bytes a thread on both
   sides. Triton lays the tile out in shared memory so that no two threads of a warp meet in a bank;
-  in 16-bit dtypes the matrix loads of the tensor cores' units turn blocks of 8x8 on the way.
+  16-bit elements are turned in blocks of 8x8 by the instruction that loads matrices (ldmatrix).
 
 A row whose length is no multiple of 16 elements starts at an address of which Triton knows too
 little for wide accesses: it then takes single elements, still side by side.
@@ -45,6 +45,9 @@ TILE = (64, 64)
 """Rows and columns of a tile: in float32, 16 KiB and eight loads of 16 bytes a thread."""
 
 NUM_WARPS = 4
+
+NARROW_WARPS = 8
+"""Warps where accesses are narrow: each element has an address, so more threads share a tile."""
 
 GROUP = 8
 """Tiles one below another before the next column of tiles."""
@@ -162,9 +165,11 @@ def tiled(
     *,
     tile: tuple[int, int] = TILE,
     group: int = GROUP,
-    num_warps: int = NUM_WARPS,
+    num_warps: int | None = None,
 ) -> torch.Tensor:
     """Transpose a matrix of any strides in one hand-written kernel; the result is contiguous.
+
+    Unless ``num_warps`` is given, it follows from whether Triton can make accesses wide.
 
     Raises
     ------
@@ -174,9 +179,11 @@ def tiled(
     y = _empty_transposed(x)
     rows, columns = x.shape
     if x.numel():
+        wide = rows % 16 == 0 and x.stride(0) % 16 == 0
+        warps = num_warps or (NUM_WARPS if wide else NARROW_WARPS)
         tiles = triton.cdiv(rows, tile[0]), triton.cdiv(columns, tile[1])
         tiled_kernel[(tiles[0] * tiles[1],)](
-            x, y, rows, columns, *x.stride(), *tiles, group, *tile, num_warps=num_warps
+            x, y, rows, columns, *x.stride(), *tiles, group, *tile, num_warps=warps
         )
     return y
 
