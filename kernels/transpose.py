@@ -41,16 +41,14 @@ from kernels.harness.spec import (
     Variant,
 )
 
-TILE = (64, 64)
-"""Rows and columns of a tile: in float32, 16 KiB and eight loads of 16 bytes a thread."""
+TILE_BYTES = 256
+"""Height and width of a tile in bytes: 16 KiB of float32 or 32 KiB of 16-bit elements."""
 
-NUM_WARPS = 4
+NUM_WARPS = 8
 
-NARROW_WARPS = 8
-"""Warps where accesses are narrow: each element has an address, so more threads share a tile."""
-
-GROUP = 8
-"""Tiles one below another before the next column of tiles."""
+NARROW_TILE = (64, 32)
+NARROW_WARPS = 4
+"""Where accesses are narrow, each element has an address in registers, and a tile is smaller."""
 
 ROW_BLOCK = 1024
 """Elements of a row that a program of the uncoalesced variant moves."""
@@ -119,19 +117,6 @@ def _empty_transposed(x: torch.Tensor) -> torch.Tensor:
 
 
 @triton.jit
-def place_of(program, tiles_down, tiles_across, group):
-    """Return row and column of a program's tile, counted in tiles.
-
-    Programs go down ``group`` tiles, then to the next column of tiles: those that run at a time
-    then cover long pieces of rows of ``x`` and of ``y``.
-    """
-    of_group = group * tiles_across
-    first = program // of_group * group
-    height = tl.minimum(tiles_down - first, group)
-    return first + program % of_group % height, program % of_group // height
-
-
-@triton.jit
 def tiled_kernel(  # noqa: PLR0913, PLR0917 - pointers, extents and strides
     x_ptr,
     y_ptr,
@@ -140,14 +125,16 @@ def tiled_kernel(  # noqa: PLR0913, PLR0917 - pointers, extents and strides
     x_row,
     x_column,
     tiles_down,
-    tiles_across,
-    group,
     block_rows: tl.constexpr,
     block_columns: tl.constexpr,
 ):
-    """Turn one tile. Only tiles at the edge are masked, for masks may split wide accesses."""
-    i, j = place_of(tl.program_id(0), tiles_down, tiles_across, group)
-    first_row, first_column = i.to(tl.int64) * block_rows, j.to(tl.int64) * block_columns
+    """Turn one tile. Only tiles at the edge are masked, for masks may split wide accesses.
+
+    Programs go down ``x``: those that run at a time write long pieces of rows of ``y``.
+    """
+    program = tl.program_id(0).to(tl.int64)
+    first_row = program % tiles_down * block_rows
+    first_column = program // tiles_down * block_columns
     row = first_row + tl.arange(0, block_rows)
     column = first_column + tl.arange(0, block_columns)
     x_ptrs = x_ptr + row[:, None] * x_row + column[None, :] * x_column
@@ -161,15 +148,11 @@ def tiled_kernel(  # noqa: PLR0913, PLR0917 - pointers, extents and strides
 
 
 def tiled(
-    x: torch.Tensor,
-    *,
-    tile: tuple[int, int] = TILE,
-    group: int = GROUP,
-    num_warps: int | None = None,
+    x: torch.Tensor, *, tile: tuple[int, int] | None = None, num_warps: int | None = None
 ) -> torch.Tensor:
     """Transpose a matrix of any strides in one hand-written kernel; the result is contiguous.
 
-    Unless ``num_warps`` is given, it follows from whether Triton can make accesses wide.
+    Tile and warps follow, unless they are given, from whether Triton can make accesses wide.
 
     Raises
     ------
@@ -180,10 +163,12 @@ def tiled(
     rows, columns = x.shape
     if x.numel():
         wide = rows % 16 == 0 and x.stride(0) % 16 == 0
+        side = TILE_BYTES // x.itemsize
+        tile = tile or ((side, side) if wide else NARROW_TILE)
         warps = num_warps or (NUM_WARPS if wide else NARROW_WARPS)
-        tiles = triton.cdiv(rows, tile[0]), triton.cdiv(columns, tile[1])
-        tiled_kernel[(tiles[0] * tiles[1],)](
-            x, y, rows, columns, *x.stride(), *tiles, group, *tile, num_warps=warps
+        down, across = triton.cdiv(rows, tile[0]), triton.cdiv(columns, tile[1])
+        tiled_kernel[(down * across,)](
+            x, y, rows, columns, *x.stride(), down, *tile, num_warps=warps
         )
     return y
 

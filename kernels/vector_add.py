@@ -25,10 +25,10 @@ from kernels._supported import require_alike
 from kernels.harness.inputs import normal
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, Variant
 
-BLOCK = 2048
-"""Elements a program: two loads of 16 bytes a thread and input in float32 with eight warps."""
+BLOCK = 1024
+"""Elements a program: two loads of 16 bytes a thread and input in float32 with four warps."""
 
-NUM_WARPS = 8
+NUM_WARPS = 4
 
 STEP = 2
 """Distance in elements between neighbours of an input in the case labelled ``strided``."""

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import gelu
-from kernels.gelu import BLOCK, OPERATOR, fused, reference
+from kernels.gelu import BLOCK_BYTES, OPERATOR, fused, reference
 from kernels.harness.spec import Case, UnsupportedError
 from tests.interpreted.answers import assert_right, draw
 
+BLOCK = BLOCK_BYTES // 4
 SIZES = (1, 2, 127, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 7919)
 DTYPES = ("float16", "bfloat16", "float32")
 
