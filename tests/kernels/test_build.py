@@ -62,7 +62,7 @@ def test_gelu_resources(gelu: list[Build]) -> None:
         assert (made.shared_bytes, made.threads_per_block) == (0, 128)
         assert (made.tensor_instructions, made.tensor_opcodes) == (0, "")
         assert 16 <= (made.registers_per_thread or 0) <= 40
-        assert 100 <= (made.sass_instructions or 0) <= 450
+        assert 100 <= (made.sass_instructions or 0) <= 800
         assert made.sass is not None
         assert "LDG.E" in made.sass
         assert f".target {made.arch}" in (made.ptx or "")
