@@ -202,24 +202,28 @@ def online_kernel(  # noqa: PLR0913, PLR0917
 
 def online(
     x: torch.Tensor,
-    depth: int = 8,
-    held: int = 16,
+    depth: int | None = None,
+    held: int | None = None,
     num_warps: int = 16,
     programs: int | None = None,
 ) -> torch.Tensor:
     """Read rows in tiles with a running maximum and sum, then again, in reverse order, to write.
 
     ``depth`` and ``held`` are the accesses of 16 bytes by each thread in a tile and in the end of
-    a row that stays in registers; ``programs`` bounds the rows that are under way at once and so
-    wait in L1 and L2, by default one an SM where a row does not fit into registers.
+    a row that stays in registers: by default 32 and 64 elements, or 32 and 32 of two bytes, since
+    their conversion to float32 takes registers too. ``programs`` bounds the rows that are under way
+    at once and so wait in L1 and L2, by default one an SM where a row does not fit into registers.
     """
     x = rows_of(x)
     n_rows, n_columns = x.shape
     y = torch.empty((n_rows, n_columns), dtype=x.dtype, device=x.device)
     if y.numel():
         width = num_warps * 32 * 16 // x.element_size()
-        held = min(held, triton.next_power_of_2(triton.cdiv(n_columns, width)))
-        depth = min(depth, held)
+        held = min(
+            held or (16 if x.element_size() == 4 else 4),
+            triton.next_power_of_2(triton.cdiv(n_columns, width)),
+        )
+        depth = min(depth or 2 * x.element_size(), held)
         tiles = triton.cdiv(max(n_columns - held * width, 0), depth * width)
         programs = programs or (multiprocessors(x) if tiles else n_rows)
         online_kernel[(min(programs, n_rows),)](
