@@ -15,16 +15,16 @@ bytes they load, and wait for the tile's store before the next tile's first load
 - lets the copy engine (TMA) fetch whole blocks by a descriptor of the matrix: one instruction a
   block, no addresses, no masks, and the tensor cores read what arrived from shared memory;
 - takes tiles of 128 x 256: each element of A serves 256 products, each of B 128;
-- walks the tiles in groups of ``group`` rows, so that the programs that run at one time share rows
-  of A and columns of B in L2;
+- walks the tiles in groups of rows, so that programs that run at one time share rows of A and
+  columns of B in L2;
 - starts one program a multiprocessor, which takes every so many-th tile, in one flat loop over
   tiles and steps: the next tile's first blocks are on their way while this one is stored.
 
-TMA wants rows that start at multiples of 16 bytes. A matrix of 4097 columns has none; ``triton``
-first copies such a matrix into padded rows, n**2 work that buys n**3 work at full speed.
+TMA wants rows that start at multiples of 16 bytes. Those of 4097 columns do not; ``triton`` first
+copies such a matrix into padded rows, n**2 work that buys n**3 work at full speed.
 
-Float32 comes in two precisions, the cases' labels: ``tf32`` rounds operands to 11 bits and runs on
-tensor cores, ``ieee`` computes in float32 throughout, on the ordinary units.
+Float32 comes in two precisions, the cases' labels: ``tf32`` keeps 11 bits of each operand and runs
+on tensor cores, ``ieee`` computes in float32 throughout, on the ordinary units.
 """
 
 from __future__ import annotations
@@ -43,11 +43,8 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from kernels.harness.inputs import normal
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, UnsupportedError, Variant
 
-ALIGNMENT_BYTES = 16
-"""What TMA asks of addresses and row strides."""
-
-PADDED_BYTES = 128
-"""Multiple to which rows are padded for TMA: a cache line, so that no two rows share one."""
+TMA_BYTES = 16  # what TMA asks of addresses and row strides
+LINE_BYTES = 128  # what rows are padded to: whole cache lines
 
 
 def make_inputs(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
@@ -59,7 +56,7 @@ def make_inputs(case: Case, device: str, generator: torch.Generator | None) -> I
 
 
 def precision_of(case: Case) -> str:
-    """Return ``"tf32"`` for cases with that label, else ``"ieee"``; only float32 heeds it."""
+    """Return ``"tf32"`` for cases of that label, else ``"ieee"``; only float32 heeds it."""
     return "tf32" if "tf32" in case.labels else "ieee"
 
 
@@ -78,11 +75,10 @@ def cost(case: Case) -> Cost:
 def tolerance(case: Case) -> Tolerance:
     """Accept what rounding does to sums of k products of standard normal numbers.
 
-    Such a sum is about sqrt(k). Partial sums grow up to that, so k additions in float32 err by
-    about ``k * 2**-24`` together, which is sqrt(k) in units of the sum. 16-bit results are rounded
-    once more, by at most a unit in the last place; a library that splits k may add sums already
-    rounded, each of about sqrt(k). TF32 keeps 10 bits behind the point of both operands, and the
-    hardware chops the rest: products err by up to ``2**-9``, errors that add up as products do.
+    Such a sum is about sqrt(k), and so are its partial sums: k additions in float32 err by about
+    ``k * 2**-24`` together, sqrt(k) in units of the sum. 16-bit results are rounded once more, by
+    up to a unit in the last place; a library that splits k may add sums already rounded. TF32
+    chops both operands to 10 bits behind the point: products err by up to ``2**-9``.
     """
     k = case.shape[2]
     scale = math.sqrt(k)
@@ -93,9 +89,8 @@ def tolerance(case: Case) -> Tolerance:
     return Tolerance(rtol=unit, atol=scale * unit / 2 + summing)
 
 
-def reference(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Tensor:
+def reference(a: torch.Tensor, b: torch.Tensor, _precision: str = "ieee") -> torch.Tensor:
     """Compute the product in float64, whatever the precision."""
-    del precision
     return (a.double() @ b.double()).relu_()
 
 
@@ -128,10 +123,7 @@ def naive(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Te
 
 
 def compiled(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Tensor:
-    """Let ``torch.compile`` time its candidates, templates and the library, and keep the best.
-
-    The candidates are timed for each shape at the first call, which takes about half a minute.
-    """
+    """Let ``torch.compile`` time templates and the library when a shape is first met."""
     with float32_products(precision):
         return fused_by_compiler()(a, b)
 
@@ -181,8 +173,7 @@ def pointer_kernel(  # noqa: PLR0913, PLR0917 - a kernel has no other way to be 
 ):  # fmt: skip
     """Compute one tile of C; A and B may have any strides, counted in elements.
 
-    Elements beyond an edge are read as zeros, which add nothing. The masks split no access where
-    the extents are multiples of 16.
+    What is beyond an edge is read as zero. The masks split no access if extents are even by 16.
     """
     tile_m, tile_n = place(tl.program_id(0), tl.cdiv(m, block_m), tl.cdiv(n, block_n), group)
     rows = tile_m.to(tl.int64) * block_m + tl.arange(0, block_m)
@@ -197,7 +188,7 @@ def pointer_kernel(  # noqa: PLR0913, PLR0917 - a kernel has no other way to be 
         total = tl.dot(a, b, total, input_precision=precision)
         a_at += block_k * a_column
         b_at += block_k * b_row
-    store_masked(c_ptr, relu(total), tile_m * block_m, tile_n * block_n, m, n)
+    store_parts(c_ptr, relu(total), tile_m * block_m, tile_n * block_n, m, n, False, 2)
 
 
 @triton.jit
@@ -213,18 +204,18 @@ def store_masked(c_ptr, values, row, column, m, n):
     )
 
 
-def launch_pointers(
-    a: torch.Tensor, b: torch.Tensor, precision: str, group: int, num_stages: int = 3
-) -> torch.Tensor:
-    """Launch one program a tile of 128 x 128; a step along k is 128 bytes of a row of A."""
+def launch_pointers(a: torch.Tensor, b: torch.Tensor, precision: str, group: int) -> torch.Tensor:
+    """Launch one program a tile of 128 x 128.
+
+    A step along k is 128 bytes of a row of A, or half of it, lest registers spill, where odd
+    extents make each element a load of its own.
+    """
     m, k, n = *a.shape, b.shape[1]
-    c = a.new_empty((m, n))
-    block_m = block_n = 128
-    grid = (triton.cdiv(m, block_m) * triton.cdiv(n, block_n),)
-    pointer_kernel[grid](
-        a, b, c, m, n, k, *a.stride(), *b.stride(), block_m=block_m, block_n=block_n,
-        block_k=128 // a.itemsize, group=group, precision=precision,
-        num_warps=8, num_stages=num_stages,
+    c, tiles = a.new_empty((m, n)), triton.cdiv(m, 128) * triton.cdiv(n, 128)
+    step = (64 if k % 16 or n % 16 else 128) // a.itemsize
+    pointer_kernel[(tiles,)](
+        a, b, c, m, n, k, *a.stride(), *b.stride(), block_m=128, block_n=128, block_k=step,
+        group=group, precision=precision, num_warps=8, num_stages=3,
     )  # fmt: skip
     return c
 
@@ -275,7 +266,7 @@ TILES = {
         Tile(64, 64, 32, num_warps=4, num_stages=4, flatten=False),
     ),
     "ieee": (
-        Tile(128, 128, 16, num_warps=8, num_stages=3, parts=2, flatten=False),
+        Tile(128, 128, 16, num_warps=8, num_stages=3, flatten=False),
         Tile(64, 64, 16, num_warps=4, num_stages=3, flatten=False),
     ),
 }
@@ -308,32 +299,33 @@ def descriptor_kernel(  # noqa: PLR0913, PLR0917 - as above
             a = a_matrix.load([row, step * block_k])
             b = b_matrix.load([step * block_k, column])
             total = tl.dot(a, b, total, input_precision=precision)
-        if aligned:
-            store_parts(c, relu(total), row, column, parts)
-        else:
-            store_masked(c, relu(total), row, column, m, n)
+        store_parts(c, relu(total), row, column, m, n, aligned, parts)
 
 
 @triton.jit
-def store_parts(c_matrix, values, row, column, parts: tl.constexpr):
-    """Store a tile by TMA in ``parts`` pieces side by side, halving it until it is one piece."""
-    if parts == 1:
-        c_matrix.store([row, column], values.to(c_matrix.dtype))
-    else:
+def store_parts(  # noqa: PLR0913, PLR0917 - as above
+    c, values, row, column, m, n, aligned: tl.constexpr, parts: tl.constexpr
+):
+    """Store a tile in ``parts`` pieces side by side, halving it until it is one piece."""
+    if parts > 1:
         height: tl.constexpr = values.shape[0]
         half: tl.constexpr = values.shape[1] // 2
         left, right = tl.split(values.reshape(height, 2, half).permute(0, 2, 1))
-        store_parts(c_matrix, left, row, column, parts // 2)
-        store_parts(c_matrix, right, row, column + half, parts // 2)
+        store_parts(c, left, row, column, m, n, aligned, parts // 2)
+        store_parts(c, right, row, column + half, m, n, aligned, parts // 2)
+    elif aligned:
+        c.store([row, column], values.to(c.dtype))
+    else:
+        store_masked(c, values, row, column, m, n)
 
 
 def readable_by_tma(x: torch.Tensor) -> torch.Tensor:
     """Return a matrix whose rows TMA can read: ``x``, or a copy of it in padded rows."""
     row, column = x.stride()
-    unit = ALIGNMENT_BYTES // x.itemsize
-    if column == 1 and row >= x.shape[1] and row % unit == 0 and x.data_ptr() % 16 == 0:
+    unit = TMA_BYTES // x.itemsize
+    if column == 1 and row >= x.shape[1] and row % unit == 0 and x.data_ptr() % TMA_BYTES == 0:
         return x
-    unit = PADDED_BYTES // x.itemsize
+    unit = LINE_BYTES // x.itemsize
     padded = x.new_empty((x.shape[0], triton.cdiv(x.shape[1], unit) * unit))
     return padded[:, : x.shape[1]].copy_(x)
 
@@ -362,13 +354,13 @@ def streamed(
     a, b, c = readable_by_tma(a), readable_by_tma(b), a.new_empty((m, n))
     tile = tile or choose(m, n, precision if a.itemsize == 4 else "16 bits", processors)
     block_m, block_n, block_k, num_warps, num_stages, parts, group, flatten, persistent = tile
-    aligned = n * c.itemsize % ALIGNMENT_BYTES == 0
+    aligned = n * c.itemsize % TMA_BYTES == 0
     tiles = tile.covering(m, n)
     descriptor_kernel[(min(tiles, processors) if persistent else tiles,)](
         TensorDescriptor.from_tensor(a, [block_m, block_k]),
         TensorDescriptor.from_tensor(b, [block_k, block_n]),
         TensorDescriptor.from_tensor(c, [block_m, block_n // parts]) if aligned else c,
-        m, n, k, block_m, block_n, block_k, parts, group, flatten, aligned, precision,
+        m, n, k, block_m, block_n, block_k, parts, group, flatten and aligned, aligned, precision,
         num_warps=num_warps, num_stages=num_stages,
     )  # fmt: skip
     return c

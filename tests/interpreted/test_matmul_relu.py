@@ -22,12 +22,11 @@ KINDS = (("bfloat16", ()), ("float16", ()), ("float32", ("ieee",)), ("float32", 
 OWN = ("triton_basic", "triton")
 SHAPES = (
     (1, 1, 1),
-    (2, 3, 5),
     (67, 129, 33),
     (127, 255, 63),
     (128, 256, 64),
     (129, 257, 65),
-    (13, 24, 521),
+    (13, 24, 131),
 )
 SMALL = Tile(32, 32, 16, num_warps=4, num_stages=2, parts=2, group=2)
 
@@ -67,14 +66,14 @@ def test_every_way_of_walking_the_tiles(
     parts: int, group: int, flatten: bool, persistent: bool, columns: int
 ) -> None:
     tile = SMALL._replace(parts=parts, group=group, flatten=flatten, persistent=persistent)
-    case = Case((150, 100 + columns, 50), "float16")
+    case = Case((70, 60 + columns, 40), "float16")
     a, b, precision = draw(OPERATOR, case)
     c = streamed(a, b, precision, tile)
     assert judge(OPERATOR, case, (a, b), c)["status"] == "ok"
 
 
-@triton.jit
-def count_kernel(seen_ptr, tiles_m, tiles_n, group: tl.constexpr):
+@triton.jit  # type: ignore[untyped-decorator]
+def count_kernel(seen_ptr: Any, tiles_m: Any, tiles_n: Any, group: tl.constexpr) -> None:
     tile_m, tile_n = place(tl.program_id(0), tiles_m, tiles_n, group)
     tl.store(seen_ptr + tile_m * tiles_n + tile_n, tl.program_id(0) + 1)
 
