@@ -30,8 +30,8 @@ from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, Unsupp
 
 EPS = 1e-5
 DTYPES = (torch.float32, torch.bfloat16)
-LONGEST = 32768
-"""Columns that a block can keep in registers: 32 elements for each of 1024 threads."""
+LONGEST = 16384
+"""Columns that a block can keep in registers: 16 elements for each of 1024 threads."""
 
 LONGEST_PERSISTENT = 8192
 """Columns up to which weight, bias and the next row fit beside the row."""
