@@ -133,7 +133,7 @@ def layer_norm_kernel(  # noqa: PLR0913, PLR0917 - as above
     if persistent:
         for _ in range(tl.program_id(0), rows, tl.num_programs(0)):
             following = row + tl.num_programs(0)
-            ahead = inside & (following < rows)
+            ahead = column < tl.where(following < rows, columns, 0)
             next_x = tl.load(x_ptr + following * row_stride + column, mask=ahead, other=0.0)
             write_row(row, x, weight, bias, inside, y_ptr, mean_ptr, rstd_ptr, columns, eps, block)
             x = next_x

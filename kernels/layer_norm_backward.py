@@ -116,8 +116,9 @@ def rows_kernel(  # noqa: PLR0913, PLR0917 - Triton passes pointers and extents 
     for _ in range(tl.program_id(0), rows, programs):
         following = row + programs
         more = following < rows
-        next_x = tl.load(x_ptr + following * x_stride + column, mask=inside & more, other=0.0)
-        next_dy = tl.load(dy_ptr + following * dy_stride + column, mask=inside & more, other=0.0)
+        ahead = column < tl.where(more, columns, 0)
+        next_x = tl.load(x_ptr + following * x_stride + column, mask=ahead, other=0.0)
+        next_dy = tl.load(dy_ptr + following * dy_stride + column, mask=ahead, other=0.0)
         next_mean = tl.load(mean_ptr + following, mask=more)
         next_rstd = tl.load(rstd_ptr + following, mask=more)
 
