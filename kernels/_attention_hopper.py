@@ -43,6 +43,10 @@ BLOCK = gl.constexpr(128)
 
 HALF = gl.constexpr(64)
 
+# Later Triton calls them so; 3.6 names them after the direction.
+start_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
+start_store = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global
+
 
 @gluon.jit
 def items_here(items):
@@ -86,11 +90,11 @@ def load_tile(rows, coordinates, free, phase, full, tile):
     """Wait until a tile is free, then have it filled; ``full`` completes when the data is there."""
     mbarrier.wait(free, phase)
     mbarrier.expect(full, rows.block_type.nbytes)
-    tma.async_copy_global_to_shared(rows, coordinates, full, tile)
+    start_load(rows, coordinates, full, tile)
 
 
 @gluon.jit
-def produce(
+def produce(  # noqa: PLR0913, PLR0917
     q_rows, k_rows, v_rows, q_tiles, k_tiles, v_tiles, q_bars, k_bars, v_bars,
     heads, group, all_heads, tokens, section, causal: gl.constexpr, stages: gl.constexpr,
 ):  # fmt: skip
@@ -132,8 +136,10 @@ def update_softmax(scores, highest, total, scale):
 
 
 @gluon.jit
-def start_scores(q, k_tiles, turns, used, mine: gl.constexpr, stages: gl.constexpr,
-                 alternate: gl.constexpr, layout: gl.constexpr):  # fmt: skip
+def start_scores(  # noqa: PLR0913, PLR0917
+    q, k_tiles, turns, used, mine: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
+    layout: gl.constexpr,
+):  # fmt: skip
     """Start the product of the rows with a tile of keys; where they alternate, when it's our turn.
 
     The first turn is the first warpgroup's: it waits for the phase before the barrier's first.
@@ -158,7 +164,7 @@ def mask_pairs(scores, row, start, tokens, causal: gl.constexpr, layout: gl.cons
 
 
 @gluon.jit
-def step_tiles(
+def step_tiles(  # noqa: PLR0913, PLR0917
     q, k_tiles, v_tiles, k_bars, v_bars, turns, weights, highest, total, used, tiles, scale,
     mine: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr, s_layout: gl.constexpr,
     o_layout: gl.constexpr,
@@ -197,7 +203,7 @@ def step_tiles(
 
 
 @gluon.jit
-def attend(
+def attend(  # noqa: PLR0913, PLR0917
     q, k_tiles, v_tiles, q_bars, k_bars, v_bars, turns, row, tiles, tokens, used, scale,
     mine: gl.constexpr, causal: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
 ):  # fmt: skip
@@ -232,7 +238,7 @@ def attend(
 
 
 @gluon.jit
-def consume(
+def consume(  # noqa: PLR0913, PLR0917
     out_rows, q_tiles, k_tiles, v_tiles, out_tiles, q_bars, k_bars, v_bars, turns,
     heads, all_heads, tokens, section, scale,
     mine: gl.constexpr, causal: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
@@ -252,12 +258,12 @@ def consume(
         tma.store_wait(0)
         out.store(result.to(out_tiles.dtype))
         fence_async_shared()
-        tma.async_copy_shared_to_global(out_rows, [batch, head, row, 0], out)
+        start_store(out_rows, [batch, head, row, 0], out)
     tma.store_wait(0)
 
 
 @gluon.jit
-def attention_hopper_kernel(
+def attention_hopper_kernel(  # noqa: PLR0913, PLR0917
     q_rows, k_rows, v_rows, out_rows, heads, group, all_heads, tokens, section, scale,
     causal: gl.constexpr, head_dim: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
 ):  # fmt: skip
@@ -315,7 +321,7 @@ def _copyable(x: torch.Tensor) -> torch.Tensor:
     return x if whole else x.clone(memory_format=torch.contiguous_format)
 
 
-def hopper(
+def hopper(  # noqa: PLR0913, PLR0917
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
     section: int | None = None, stages: int = 2, alternate: bool = False,
     programs: int | None = None,
@@ -348,7 +354,9 @@ def hopper(
         raise UnsupportedError(f"the Hopper kernel takes float16 and bfloat16, not {q.dtype}")
     batch, heads, tokens, head_dim = q.shape
     if head_dim not in {64, 128}:
-        raise UnsupportedError(f"the Hopper kernel takes head dimensions 64 and 128, not {head_dim}")
+        raise UnsupportedError(
+            f"the Hopper kernel takes head dimensions 64 and 128, not {head_dim}"
+        )
     if q.device.type == "cpu" or torch.cuda.get_device_capability() != (9, 0):
         raise UnsupportedError("the Hopper kernel needs a GPU of compute capability 9.0")
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)

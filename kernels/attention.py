@@ -70,10 +70,11 @@ def tolerance(case: Case) -> Tolerance:
     A score of up to 6 in size is off by up to 6 roundings, and its weight by as many in relation.
     Those errors are independent: in a mean over n keys of like weight they shrink as the mean
     itself does, with the square root of n. A causal case has rows of few keys, and no such help.
+    The factors leave room for the worst of some 10 million elements.
     """
     unit = {"float32": 2.0**-20, "float16": 2.0**-11, "bfloat16": 2.0**-8}[case.dtype]
     keys = 1 if "causal" in case.labels else max(1, case.shape[3])
-    return Tolerance(rtol=4 * unit, atol=8 * unit / math.sqrt(keys))
+    return Tolerance(rtol=4 * unit, atol=unit * min(12, 32 / math.sqrt(keys)))
 
 
 def seen(tokens: int, device: torch.device) -> torch.Tensor:
@@ -176,7 +177,7 @@ def load_rows(base, first, tokens, stride, rows: tl.constexpr, columns: tl.const
 
 
 @triton.jit
-def add_tiles(
+def add_tiles(  # noqa: PLR0913, PLR0917
     acc, total, highest, q, k_base, v_base, k_token, v_token, row, first, end, tokens, scale,
     masked: tl.constexpr, causal: tl.constexpr, block_n: tl.constexpr, stages: tl.constexpr,
 ):  # fmt: skip
@@ -204,7 +205,7 @@ def add_tiles(
 
 
 @triton.jit
-def attention_kernel(
+def attention_kernel(  # noqa: PLR0913, PLR0917
     q_ptr, k_ptr, v_ptr, out_ptr,
     q_batch, q_head, q_token, k_batch, k_head, k_token, v_batch, v_head, v_token,
     heads, group, tokens, scale,
@@ -247,14 +248,15 @@ def attention_kernel(
     tl.store(out + tl.arange(0, head_dim)[None, :], result, mask=rows[:, None] < tokens)
 
 
-def tiled(
+def tiled(  # noqa: PLR0913, PLR0917
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
-    block_m: int = 128, block_n: int = 64, num_warps: int = 8, stages: int = 3,
+    block_m: int = 128, block_n: int | None = None, num_warps: int = 8, stages: int = 3,
 ) -> torch.Tensor:  # fmt: skip
     """Walk over the keys in tiles, in one hand-written kernel for any GPU.
 
     Rows must be contiguous; a tensor whose rows are not is copied first. Batches, heads and tokens
-    may have any strides. The result is contiguous.
+    may have any strides. The result is contiguous. ``block_n`` is 64 unless said. Before Hopper,
+    whose tensor cores take their operands from shared memory, it is 32: registers hold them.
 
     Raises
     ------
@@ -269,6 +271,8 @@ def tiled(
         raise UnsupportedError(
             f"the Triton kernel takes head dimensions 16, 32, 64 and 128, not {head_dim}"
         )
+    if block_n is None:
+        block_n = 32 if q.device.type != "cpu" and torch.cuda.get_device_capability()[0] < 9 else 64
     q, k, v = (x if x.stride(3) == 1 else x.contiguous() for x in (q, k, v))
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     if out.numel():
@@ -288,7 +292,7 @@ OPERATOR = Operator(
         Variant("naive", naive, "scores in memory: two products, mask and softmax in PyTorch"),
         Variant("sdpa_flash", functools.partial(sdpa, "flash"), "PyTorch's FlashAttention-2"),
         Variant("sdpa_cudnn", functools.partial(sdpa, "cudnn"), "PyTorch's attention by cuDNN"),
-        Variant("sdpa_efficient", functools.partial(sdpa, "efficient"), "PyTorch's xFormers kernel"),
+        Variant("sdpa_efficient", functools.partial(sdpa, "efficient"), "xFormers' kernel"),
         Variant("sdpa_math", functools.partial(sdpa, "math"), "PyTorch's own unfused attention"),
         Variant("compiled", compiled, "torch.compile of FlexAttention", setup=with_block_mask),
         Variant("triton", tiled, "tiles of keys and an online softmax, one kernel for any GPU"),
