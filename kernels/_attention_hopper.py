@@ -321,6 +321,28 @@ def _copyable(x: torch.Tensor) -> torch.Tensor:
     return x if whole else x.clone(memory_format=torch.contiguous_format)
 
 
+def launch(  # noqa: PLR0913, PLR0917
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
+    section: int, stages: int, alternate: bool, programs: int,
+) -> torch.Tensor:  # fmt: skip
+    """Launch the kernel on inputs that it takes; `hopper` says what the arguments are."""
+    batch, heads, tokens, head_dim = q.shape
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    if not out.numel():
+        return out
+    q, k, v = _copyable(q), _copyable(k), _copyable(v)
+    half, block = HALF.value, BLOCK.value
+    items = triton.cdiv(tokens, block) * batch * heads
+    attention_hopper_kernel[(min(items, programs),)](
+        _descriptor(q, half), _descriptor(k, block), _descriptor(v, block), _descriptor(out, half),
+        heads, heads // k.shape[1], batch * heads, tokens, section,
+        math.log2(math.e) / math.sqrt(head_dim),
+        causal=causal, head_dim=head_dim, stages=stages, alternate=alternate,
+        num_warps=4, maxnreg=168,
+    )  # fmt: skip
+    return out
+
+
 def hopper(  # noqa: PLR0913, PLR0917
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
     section: int | None = None, stages: int = 2, alternate: bool = False,
@@ -352,25 +374,13 @@ def hopper(  # noqa: PLR0913, PLR0917
     """
     if q.dtype not in {torch.float16, torch.bfloat16}:
         raise UnsupportedError(f"the Hopper kernel takes float16 and bfloat16, not {q.dtype}")
-    batch, heads, tokens, head_dim = q.shape
+    batch, heads, _, head_dim = q.shape
     if head_dim not in {64, 128}:
         raise UnsupportedError(
             f"the Hopper kernel takes head dimensions 64 and 128, not {head_dim}"
         )
     if q.device.type == "cpu" or torch.cuda.get_device_capability() != (9, 0):
         raise UnsupportedError("the Hopper kernel needs a GPU of compute capability 9.0")
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    if not out.numel():
-        return out
-    q, k, v = _copyable(q), _copyable(k), _copyable(v)
-    half, block = HALF.value, BLOCK.value
-    processors = torch.cuda.get_device_properties(q.device).multi_processor_count
-    items = triton.cdiv(tokens, block) * batch * heads
-    attention_hopper_kernel[(min(items, programs or processors),)](
-        _descriptor(q, half), _descriptor(k, block), _descriptor(v, block), _descriptor(out, half),
-        heads, heads // k.shape[1], batch * heads, tokens, section or batch * heads,
-        math.log2(math.e) / math.sqrt(head_dim),
-        causal=causal, head_dim=head_dim, stages=stages, alternate=alternate,
-        num_warps=4, maxnreg=168,
-    )  # fmt: skip
-    return out
+    if programs is None:
+        programs = torch.cuda.get_device_properties(q.device).multi_processor_count
+    return launch(q, k, v, causal, section or max(1, batch * heads), stages, alternate, programs)
