@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,8 @@ from unittest import mock
 import torch
 
 PATIENCE_S = 20.0
+COPY_S = 0.001
+"""How long a tile holds NaN while it is copied: who does not wait for it reads that."""
 
 
 class Number(int):
@@ -86,7 +89,8 @@ class Barriers(list[Barrier]):
 class Product:
     """A matrix product under way: it is computed when it is waited for."""
 
-    def __init__(self, a: Any, b: Tile, acc: Any, use_acc: bool) -> None:
+    def __init__(self, a: Any, b: Tile, acc: Any, *, use_acc: bool = True, is_async: bool) -> None:
+        assert is_async
         self.a, self.b, self.acc = a, b, acc if use_acc else None
 
     def result(self) -> torch.Tensor:
@@ -121,6 +125,8 @@ class Threads:
 
     def load(self, rows: Rows, at: list[int], full: Barrier, tile: Tile) -> None:
         part = rows.part(at)
+        tile.data.fill_(float("nan"))
+        time.sleep(COPY_S)
         tile.data.zero_()
         tile.data[: len(part)] = part
         full.add(transfer=-rows.block_type.nbytes)
@@ -149,7 +155,7 @@ class Threads:
         def work(function: Any, arguments: Any) -> None:
             try:
                 function(*arguments)
-            except BaseException as error:  # noqa: BLE001 - raised again below
+            except BaseException as error:
                 errors.append(error)
 
         threads = [threading.Thread(target=work, args=part, daemon=True) for part in parts]
@@ -186,7 +192,7 @@ class Threads:
             zeros=lambda shape, dtype, _layout: torch.zeros(shape, dtype=dtype),
             full=lambda shape, value, dtype, _layout: torch.full(shape, value, dtype=dtype),
             arange=lambda start, end, _layout: torch.arange(start, end),
-            where=lambda mask, one, other: torch.where(mask, one, other),
+            where=torch.where,
             maximum=torch.fmax,
             max=lambda x, axis: x.amax(axis),
             sum=lambda x, axis: x.sum(axis),
@@ -206,9 +212,7 @@ class Threads:
                 wait=lambda barrier, parity, pred=True: barrier.wait(parity) if pred else None,
             ),
             tma=mock.Mock(async_load=self.load, async_store=self.store),
-            warpgroup_mma=lambda a, b, acc, use_acc=True, is_async=False: Product(
-                a, b, acc, use_acc
-            ),
+            warpgroup_mma=Product,
             warpgroup_mma_wait=self.wait_products,
         )
 
