@@ -13,7 +13,7 @@ as well, write log-softmax for all N logits to memory, of which one a row is the
 variant makes one pass, with the online form of Milakov & Gimelshein 2018 (arXiv:1805.02867): where
 a larger logit comes up, the sum so far is scaled down by exp(old maximum - new maximum). Each
 thread keeps a maximum and a sum of its own, so that threads need not wait for each other until the
-row is read. One rescaling of a thread serves all the logits that it loads in one round.
+row is read. One rescaling serves all the logits that a thread loads at a time.
 
 A block reads a whole row. Fewer rows than a GPU holds blocks leave part of it idle: a language
 model has thousands.
@@ -106,17 +106,21 @@ compiled = torch.compile(naive, dynamic=False)
 
 
 @triton.jit
-def absorb(tile, largest, total):
-    """Fold a tile of [rounds, threads, logits] into each thread's maximum and scaled sum.
+def absorb(tiles, largest, total):
+    """Fold tiles of [threads, logits] into each thread's maximum and scaled sum.
 
-    A thread that has met only -inf has no finite maximum; it subtracts 0 instead, as -inf - -inf
-    would be NaN.
+    All tiles are needed for the maximum before the first exponential, so that all their loads are
+    on their way at the same time. A thread that has met only -inf has no finite maximum; it
+    subtracts 0 instead, as -inf - -inf would be NaN.
     """
-    tile = tile.to(tl.float32)
-    higher = tl.maximum(largest, tl.max(tl.max(tile, axis=2), axis=0))
+    higher = largest
+    for i in tl.static_range(len(tiles)):
+        higher = tl.maximum(higher, tl.max(tiles[i].to(tl.float32), axis=1))
     origin = tl.where(higher == float("-inf"), 0.0, higher)
-    terms = tl.exp2((tile - origin[None, :, None]) * LOG2_E)
-    total = total * tl.exp2((largest - origin) * LOG2_E) + tl.sum(tl.sum(terms, axis=2), axis=0)
+    total *= tl.exp2((largest - origin) * LOG2_E)
+    for i in tl.static_range(len(tiles)):
+        terms = tl.exp2((tiles[i].to(tl.float32) - origin[:, None]) * LOG2_E)
+        total += tl.sum(terms, axis=1)
     return higher, total
 
 
@@ -127,9 +131,9 @@ def cross_entropy_kernel(  # noqa: PLR0913, PLR0917 - Triton passes pointers and
 ):  # fmt: skip
     """Compute a row's loss, and keep its maximum and the logarithm of its sum.
 
-    A tile is read in ``rounds`` loads of ``width`` adjacent logits a thread. Only the last tile may
-    be partial, so the others go without a mask. A target beyond the row is not loaded: it
-    counts as NaN.
+    A thread reads ``width`` adjacent logits at a time, ``rounds`` times before it uses any. Only
+    the rest of the row that is less than all rounds needs a mask. A target beyond the row is not
+    loaded: it counts as NaN.
     """
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(target_ptr + row)
@@ -141,21 +145,20 @@ def cross_entropy_kernel(  # noqa: PLR0913, PLR0917 - Triton passes pointers and
         logits_ptr += row * row_stride
         within = (target >= 0) & (target < columns)
         picked = tl.load(logits_ptr + target, mask=within, other=0.0).to(tl.float32)
-        tile: tl.constexpr = rounds * threads * width
-        offsets = (
-            tl.arange(0, rounds)[:, None, None] * (threads * width)
-            + tl.arange(0, threads)[None, :, None] * width
-            + tl.arange(0, width)[None, None, :]
-        )
+        step: tl.constexpr = threads * width
+        offsets = tl.arange(0, threads)[:, None] * width + tl.arange(0, width)[None, :]
         largest = tl.full((threads,), float("-inf"), tl.float32)
         total = tl.zeros((threads,), tl.float32)
-        whole = columns // tile * tile
-        for start in range(0, whole, tile):
-            largest, total = absorb(tl.load(logits_ptr + start + offsets), largest, total)
-        if whole < columns:
-            inside = whole + offsets < columns
-            last = tl.load(logits_ptr + whole + offsets, mask=inside, other=float("-inf"))
-            largest, total = absorb(last, largest, total)
+        whole = columns // (rounds * step) * (rounds * step)
+        for start in range(0, whole, rounds * step):
+            tiles = ()
+            for i in tl.static_range(rounds):
+                tiles += (tl.load(logits_ptr + start + i * step + offsets),)  # type: ignore[assignment]
+            largest, total = absorb(tiles, largest, total)
+        for start in range(whole, columns, step):
+            inside = start + offsets < columns
+            last = tl.load(logits_ptr + start + offsets, mask=inside, other=float("-inf"))
+            largest, total = absorb((last,), largest, total)
         top = tl.max(largest, axis=0)
         log_sum = tl.log(tl.sum(total * tl.exp(largest - top), axis=0))
         log_sum = tl.where(within, log_sum, float("nan"))

@@ -218,9 +218,10 @@ def fused(
             rows, columns, x.stride(0), dy.stride(0), block=block, num_warps=warps,
         )  # fmt: skip
     if columns:
-        add_up_kernel[(triton.cdiv(columns, 32),)](
+        block_columns = 32  # 128 bytes of float32, and as many blocks as possible
+        add_up_kernel[(triton.cdiv(columns, block_columns),)](
             partial, dweight, dbias, programs, columns,
-            block_rows=64, block_columns=32, num_warps=8,
+            block_rows=64, block_columns=block_columns, num_warps=8,
         )  # fmt: skip
     return dx, dweight, dbias
 

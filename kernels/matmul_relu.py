@@ -265,10 +265,7 @@ TILES = {
         Tile(128, 128, 32, num_warps=8, num_stages=4, parts=2, flatten=False),
         Tile(64, 64, 32, num_warps=4, num_stages=4, flatten=False),
     ),
-    "ieee": (
-        Tile(128, 128, 16, num_warps=8, num_stages=3, flatten=False),
-        Tile(64, 64, 16, num_warps=4, num_stages=3, flatten=False),
-    ),
+    "ieee": (Tile(128, 64, 16, num_warps=8, num_stages=3, flatten=False),),
 }
 """Tiles by what is multiplied, from large to small."""
 

@@ -120,6 +120,35 @@ def test_accumulates_two_byte_inputs_in_float32() -> None:
         )
 
 
+def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
+    """Let torch allocate within larger buffers of 7, and return those buffers."""
+    real, buffers = getattr(torch, name), []
+
+    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
+        wanted: torch.Tensor = real(*arguments, **options)
+        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
+        buffers.append(buffer)
+        return buffer[1000:-1000].view(wanted.shape)
+
+    monkeypatch.setattr(torch, name, allocate)
+    return buffers
+
+
+@pytest.mark.parametrize("rows", [1, 5, 33])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_writes_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, function: Function, rows: int
+) -> None:
+    x = torch.randn(rows, 200)
+    buffers = guarded(monkeypatch, "empty")
+    function(x)
+    monkeypatch.undo()
+    assert buffers
+    for buffer in buffers:
+        assert (buffer[:1000] == 7).all()
+        assert (buffer[-1000:] == 7).all()
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 6), st.integers(0, 400), st.sampled_from(DTYPES))
 def test_any_shape(rows: int, columns: int, dtype: str) -> None:

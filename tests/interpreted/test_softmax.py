@@ -138,6 +138,35 @@ def test_minus_inf_as_drawn(variant: str) -> None:
     assert_right(OPERATOR, variant, case, (x,))
 
 
+def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
+    """Let torch allocate within larger buffers of 7, and return those buffers."""
+    real, buffers = getattr(torch, name), []
+
+    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
+        wanted: torch.Tensor = real(*arguments, **options)
+        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
+        buffers.append(buffer)
+        return buffer[1000:-1000].view(wanted.shape)
+
+    monkeypatch.setattr(torch, name, allocate)
+    return buffers
+
+
+@pytest.mark.parametrize("rows", [1, 5, 33])
+@pytest.mark.parametrize("function", [whole_rows, tiled])
+def test_writes_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, function: Function, rows: int
+) -> None:
+    x = torch.randn(rows, 29)
+    buffers = guarded(monkeypatch, "empty")
+    function(x)
+    monkeypatch.undo()
+    assert buffers
+    for buffer in buffers:
+        assert (buffer[:1000] == 7).all()
+        assert (buffer[-1000:] == 7).all()
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 1200), st.sampled_from(DTYPES), st.floats(0, 50))
 def test_any_shape(rows: int, columns: int, dtype: str, spread: float) -> None:

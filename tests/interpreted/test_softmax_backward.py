@@ -109,6 +109,32 @@ def test_masked_scores_have_no_gradient() -> None:
     assert_right(OPERATOR, "triton", Case((3, 100), "float32"), (x, dy))
 
 
+def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
+    """Let torch allocate within larger buffers of 7, and return those buffers."""
+    real, buffers = getattr(torch, name), []
+
+    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
+        wanted: torch.Tensor = real(*arguments, **options)
+        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
+        buffers.append(buffer)
+        return buffer[1000:-1000].view(wanted.shape)
+
+    monkeypatch.setattr(torch, name, allocate)
+    return buffers
+
+
+@pytest.mark.parametrize("rows", [1, 5, 33])
+def test_writes_nothing_else(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    y, dy = pair(rows, 29)
+    buffers = guarded(monkeypatch, "empty_like")
+    backward(y, dy)
+    monkeypatch.undo()
+    assert buffers
+    for buffer in buffers:
+        assert (buffer[:1000] == 7).all()
+        assert (buffer[-1000:] == 7).all()
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 1200), st.sampled_from(DTYPES))
 def test_any_shape(rows: int, columns: int, dtype: str) -> None:
