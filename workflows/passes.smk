@@ -1,4 +1,6 @@
-# Checks are not timed, so several may share the GPU, where their memory allows.
+# Checks are not timed, so several may share the GPU, where their memory allows. A pass that times
+# or counts takes half of it here: while one measures, the next one imports its compilers, and then
+# waits for its turn (kernels/harness/turns.py).
 CHECK_SHARE = 100 if config["cases"] == "full" else 25
 
 
@@ -39,7 +41,7 @@ rule time:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu_share=100,
+        gpu_share=50,
     params:
         cases=config["cases"],
         rounds=config["time_rounds"],
@@ -65,7 +67,7 @@ rule nsys:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu_share=100,
+        gpu_share=50,
     params:
         cases=config["cases"],
         repeats=config["nsys_repeats"],
@@ -90,7 +92,7 @@ rule ncu:
     conda:
         "envs/gpu.yaml"
     resources:
-        gpu_share=100,
+        gpu_share=50,
     params:
         cases=config["cases"],
     message:

@@ -36,7 +36,7 @@ def clocks_now() -> dict[str, str | int]:
     return _ask({"sm_clock_hz": "clocks.current.sm", "memory_clock_hz": "clocks.current.memory"})
 
 
-def _first_visible() -> str:
+def first_visible() -> str:
     """Return which GPU a CUDA program calls its first, as an index or UUID."""
     return os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip() or "0"
 
@@ -46,7 +46,7 @@ def _ask(fields: dict[str, str]) -> dict[str, str | int]:
         "nvidia-smi",
         f"--query-gpu={','.join(fields.values())}",
         "--format=csv,noheader",
-        f"--id={_first_visible()}",
+        f"--id={first_visible()}",
     ]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)

@@ -6,6 +6,7 @@ crash) ends it with an exit code other than 0, and the driver runs every variant
 
 from __future__ import annotations
 
+import importlib
 import json
 import secrets
 import sys
@@ -24,6 +25,7 @@ from kernels.harness.plan import Plan
 from kernels.harness.reach import chosen_configs
 from kernels.harness.spec import Case, Operator, UnsupportedError, Variant
 from kernels.harness.timing import COPY_BYTES, Call, Clock, Flush, copy_call, empty_call
+from kernels.harness.turns import turn
 from parsers.contract import DOMAIN, range_name
 
 RECOMPILE_LIMIT = 256
@@ -49,8 +51,10 @@ class Worker:
         torch.AcceleratorError, RuntimeError
             When a variant has broken the CUDA context.
         """
-        _keep_every_compilation()
-        {"check": self._check, "time": self._time, "ranges": self._ranges}[self.plan.work]()
+        _import_compilers()
+        work = {"check": self._check, "time": self._time, "ranges": self._ranges}[self.plan.work]
+        with turn(self.plan.device, alone=self.plan.work != "check"):
+            work()
         (self.out / "outcomes.json").write_text(json.dumps(self.outcomes), encoding="utf-8")
 
     def _by_case(self) -> Iterator[tuple[Case, list[Variant]]]:
@@ -178,8 +182,12 @@ def _word(error: Exception) -> str:
     return "unsupported" if isinstance(error, UnsupportedError) else "failed"
 
 
-def _keep_every_compilation() -> None:
-    """Let one process compile every case; past its default limit torch falls back to eager."""
+def _import_compilers() -> None:
+    """Import what ``torch.compile`` needs, and let one process compile every case.
+
+    Past its default limit torch falls back to eager.
+    """
     if dynamo := sys.modules.get("torch._dynamo"):  # imported by the first torch.compile
+        importlib.import_module("torch._inductor.compile_fx")
         dynamo.config.recompile_limit = RECOMPILE_LIMIT
         dynamo.config.fail_on_recompile_limit_hit = True
