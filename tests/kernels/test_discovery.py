@@ -12,8 +12,8 @@ from kernels.harness.discovery import OperatorError
 
 OPERATOR = """
 from kernels.harness.spec import Case, Cost, Operator, Tolerance, Variant
-OPERATOR = Operator("{name}", "", (Variant("naive", abs, ""),), (Case((1,), "float32"),),
-                    lambda *_: (), abs, lambda _: Cost(0, 0, 0), {{"float32": Tolerance(0, 0)}})
+OPERATOR = Operator("{name}", "", (Variant("naive", abs, ""),), ("n",), (Case((1,), "float32"),),
+                    lambda *_: (), abs, lambda _: Cost(0, 0, 0), lambda _: Tolerance(0, 0))
 """
 
 

@@ -22,7 +22,7 @@ NO_GPU = pytest.mark.skipif(bool(machine.gpu_facts()), reason="this machine has 
         ("time_rounds=10", "config.time_rounds: 10 is less than the minimum of 50"),
         ("nsys_repeats=many", "config.nsys_repeats: 'many' is not of type 'integer'"),
         ("cases=all", "config.cases: 'all' is not one of ['quick', 'default', 'full']"),
-        ("operators=[nope]", "operators: no kernels/nope.py; there are gelu"),
+        ("operators=[nope]", "operators: no kernels/nope.py; there are attention, cross_entropy"),
         ("gpu=b200", "gpu=b200: captures/ holds h200; name one with `--config gpu=NAME`"),
     ],
 )
