@@ -1,4 +1,4 @@
-"""What the operators on rows of a matrix share: what their Triton kernels accept, and sizes."""
+"""What the operators on rows of a matrix share: what their Triton kernels accept."""
 
 from __future__ import annotations
 
@@ -21,10 +21,3 @@ def rows_of(x: torch.Tensor) -> torch.Tensor:
         names = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
         raise UnsupportedError(f"{x.dtype}; {names} are supported")
     return x if x.stride(1) == 1 else x.contiguous()
-
-
-def multiprocessors(x: torch.Tensor) -> int:
-    """Return how many SMs the tensor's GPU has; a few where Triton interprets on the CPU."""
-    if x.device.type == "cpu":
-        return 3
-    return int(torch.cuda.get_device_properties(x.device).multi_processor_count)

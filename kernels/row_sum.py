@@ -131,19 +131,23 @@ def chunks_kernel(
 
 
 def whole_rows(
-    x: torch.Tensor, rows: int | None = None, block: int | None = None, num_warps: int = 4
+    x: torch.Tensor,
+    rows: int | None = None,
+    block: int | None = None,
+    num_warps: int | None = None,
 ) -> torch.Tensor:
     """Give each program whole rows.
 
     ``rows`` rows of a program are read together in tiles of ``block`` columns; by default a tile
-    has 4096 elements, of one row where a row has as many.
+    has 1024 elements, or up to 8192 of one row, and a thread 16 to 32 of them.
     """
     x = rows_of(x)
     n_rows, n_columns = x.shape
     sums = torch.empty(n_rows, dtype=x.dtype, device=x.device)
     if n_rows:
-        block = block or min(triton.next_power_of_2(max(n_columns, 1)), 4096)
-        rows = rows or min(max(4096 // block, 1), 32)
+        block = block or min(triton.next_power_of_2(max(n_columns, 1)), 8192)
+        rows = rows or min(max(1024 // block, 1), 32)
+        num_warps = num_warps or min(max(rows * block // 512, 1), 8)
         rows_kernel[(triton.cdiv(n_rows, rows),)](
             x, sums, n_rows, n_columns, x.stride(0), rows=rows, block=block, num_warps=num_warps
         )
@@ -151,7 +155,7 @@ def whole_rows(
 
 
 def split_rows(
-    x: torch.Tensor, chunk: int = CHUNK, block: int = 4096, num_warps: int = 4
+    x: torch.Tensor, chunk: int = CHUNK, block: int = 4096, num_warps: int = 8
 ) -> torch.Tensor:
     """Give each program a chunk of ``chunk`` elements of a row, then add the chunks' sums."""
     x = rows_of(x)

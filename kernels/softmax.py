@@ -27,12 +27,15 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels._rows import multiprocessors, rows_of
+from kernels._rows import rows_of
 from kernels.harness.inputs import normal
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, UnsupportedError, Variant
 
 LONGEST_ROW = 32768
 """Columns that ``triton`` can keep in registers."""
+
+NEAR_BYTES = 192 * 1024
+"""What L1 can keep of a row while the rest passes it by; an SM has 256 KiB with shared memory."""
 
 
 def make_inputs(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
@@ -135,7 +138,7 @@ def whole_rows(
     """Keep whole rows in registers: one read, one write; ``UnsupportedError`` for long rows.
 
     ``rows`` is the number of rows a program computes, ``num_warps`` its warps; by default a
-    program has about 4096 elements or one row, and a thread 16 to 32 of them.
+    program has 1024 elements or one row, and a thread 16 of them, or 32 in the longest rows.
     """
     x = rows_of(x)
     n_rows, n_columns = x.shape
@@ -144,13 +147,22 @@ def whole_rows(
     y = torch.empty((n_rows, n_columns), dtype=x.dtype, device=x.device)
     if y.numel():
         block = triton.next_power_of_2(n_columns)
-        rows = rows or min(max(4096 // block, 1), 32)
-        num_warps = num_warps or min(max(rows * block // 512, 4), 32)
+        rows = rows or min(max(1024 // block, 1), 32)
+        num_warps = num_warps or min(max(rows * block // 512, 1), 32)
         softmax_kernel[(triton.cdiv(n_rows, rows),)](
             x, y, n_rows, n_columns, x.stride(0),
             rows=rows, block=block, full=block == n_columns, num_warps=num_warps,
         )  # fmt: skip
     return y
+
+
+@triton.jit
+def power(x):
+    """Compute exp(x) in three instructions, an addition before it included: no subnormal results.
+
+    ``tl.exp`` scales small arguments to keep results below 1e-38, which cost as much again.
+    """
+    return tl.exp2(x * 1.4426950408889634)
 
 
 @triton.jit
@@ -160,74 +172,80 @@ def absorb(top, total, x):
     ``top`` is never below the lowest finite number, so that -inf minus -inf does not come up and
     elements of -inf add exp(-inf) = 0. NaN and +inf turn ``total`` into NaN for good.
     """
+    x = x.to(tl.float32)
     higher = tl.maximum(top, tl.max(x, axis=0))
-    return higher, total * tl.exp(top - higher) + tl.sum(tl.exp(x - higher[None, :]), axis=0)
+    return higher, total * power(top - higher) + tl.sum(power(x - higher[None, :]), axis=0)
 
 
 @triton.jit
 def online_kernel(  # noqa: PLR0913, PLR0917
-    x_ptr, y_ptr, n_rows, n_columns, x_stride, tiles,
+    x_ptr, y_ptr, n_rows, n_columns, x_stride, far, tiles,
     depth: tl.constexpr, held: tl.constexpr, width: tl.constexpr,
 ):  # fmt: skip
     """Compute row after row, each in ``tiles`` tiles that are read twice and a held end.
 
     A tile is ``depth`` pieces of ``width`` columns, which is what all threads of the program read
     in one access each; the end is up to ``held`` such pieces. Maximum and sum are kept by column of
-    a tile, so that threads exchange data once a row and not once a tile.
+    a tile, so that threads exchange data once a row and not once a tile. The first ``far`` tiles
+    and the end bypass L1, so that it still has the tiles between them when they are read again.
     """
     piece = tl.arange(0, width)[None, :]
     tile = tl.arange(0, depth)[:, None] * width + piece
     end = tiles * (depth * width) + tl.arange(0, held)[:, None] * width + piece
+    inside = end < n_columns
     for row in range(tl.program_id(0).to(tl.int64), n_rows, tl.num_programs(0)):
         source = x_ptr + row * x_stride
         target = y_ptr + row * n_columns
         top = tl.full([width], -3.4028234663852886e38, tl.float32)
         total = tl.zeros([width], tl.float32)
-        for t in range(tiles):
+        for t in range(far):
+            x = tl.load(source + t * (depth * width) + tile, cache_modifier=".cg")
+            top, total = absorb(top, total, x)
+        for t in range(far, tiles):
             x = tl.load(source + t * (depth * width) + tile)
-            top, total = absorb(top, total, x.to(tl.float32))
-        inside = end < n_columns
+            top, total = absorb(top, total, x)
         kept = tl.load(source + end, mask=inside, other=-float("inf"), cache_modifier=".cg")
-        top, total = absorb(top, total, kept.to(tl.float32))
+        top, total = absorb(top, total, kept)
         highest = tl.max(top, axis=0)
-        scale = 1.0 / tl.sum(total * tl.exp(top - highest), axis=0)
-        last = tl.exp(kept.to(tl.float32) - highest) * scale
-        tl.store(target + end, last.to(y_ptr.dtype.element_ty), mask=inside)
+        scale = 1.0 / tl.sum(total * power(top - highest), axis=0)
+        last = power(kept.to(tl.float32) - highest) * scale
+        tl.store(target + end, last.to(y_ptr.dtype.element_ty), mask=inside, cache_modifier=".cs")
         for t in range(tiles):
             start = (tiles - 1 - t) * (depth * width)
             x = tl.load(source + start + tile, eviction_policy="evict_first")
-            y = tl.exp(x.to(tl.float32) - highest) * scale
-            tl.store(target + start + tile, y.to(y_ptr.dtype.element_ty))
+            y = power(x.to(tl.float32) - highest) * scale
+            tl.store(target + start + tile, y.to(y_ptr.dtype.element_ty), cache_modifier=".cs")
 
 
 def online(
     x: torch.Tensor,
     depth: int | None = None,
     held: int | None = None,
-    num_warps: int = 16,
+    num_warps: int | None = None,
     programs: int | None = None,
+    near: int = NEAR_BYTES,
 ) -> torch.Tensor:
     """Read rows in tiles with a running maximum and sum, then again, in reverse order, to write.
 
     ``depth`` and ``held`` are the accesses of 16 bytes by each thread in a tile and in the end of
     a row that stays in registers: by default 32 and 64 elements, or 32 and 32 of two bytes, since
-    their conversion to float32 takes registers too. ``programs`` bounds the rows that are under way
-    at once and so wait in L1 and L2, by default one an SM where a row does not fit into registers.
+    their conversion to float32 takes registers too. ``near`` is the bytes of a row that L1 is to
+    keep. ``programs`` bounds the rows that are under way at once and so wait in L2; by default
+    every row has a program, of which an SM has room for one where rows are long.
     """
     x = rows_of(x)
     n_rows, n_columns = x.shape
     y = torch.empty((n_rows, n_columns), dtype=x.dtype, device=x.device)
     if y.numel():
+        num_warps = num_warps or min(max(triton.next_power_of_2(n_columns) // 512, 1), 16)
         width = num_warps * 32 * 16 // x.element_size()
-        held = min(
-            held or (16 if x.element_size() == 4 else 4),
-            triton.next_power_of_2(triton.cdiv(n_columns, width)),
-        )
+        pieces = triton.next_power_of_2(triton.cdiv(n_columns, width))
+        held = min(held or (16 if x.element_size() == 4 else 4), pieces)
         depth = min(depth or 2 * x.element_size(), held)
         tiles = triton.cdiv(max(n_columns - held * width, 0), depth * width)
-        programs = programs or (multiprocessors(x) if tiles else n_rows)
-        online_kernel[(min(programs, n_rows),)](
-            x, y, n_rows, n_columns, x.stride(0), tiles,
+        far = max(tiles - near // (depth * width * x.element_size()), 0)
+        online_kernel[(min(programs or n_rows, n_rows),)](
+            x, y, n_rows, n_columns, x.stride(0), far, tiles,
             depth=depth, held=held, width=width, num_warps=num_warps,
         )  # fmt: skip
     return y

@@ -107,7 +107,7 @@ def backward(
     """Keep whole rows of ``y`` and ``dy`` in registers; ``UnsupportedError`` for long rows.
 
     ``rows`` is the number of rows a program computes, ``num_warps`` its warps; by default a
-    program has about 4096 elements or one row, and a thread 8 to 16 of each input.
+    program has 1024 elements or one row, and a thread 16 of each input.
     """
     y, dy = rows_of(y).contiguous(), rows_of(dy)
     n_rows, n_columns = y.shape
@@ -116,8 +116,8 @@ def backward(
     dx = torch.empty_like(y)
     if y.numel():
         block = triton.next_power_of_2(n_columns)
-        rows = rows or min(max(4096 // block, 1), 32)
-        num_warps = num_warps or min(max(rows * block // 512, 4), 32)
+        rows = rows or min(max(1024 // block, 1), 32)
+        num_warps = num_warps or min(max(rows * block // 512, 1), 32)
         softmax_backward_kernel[(triton.cdiv(n_rows, rows),)](
             y, dy, dx, n_rows, n_columns, dy.stride(0),
             rows=rows, block=block, full=block == n_columns, num_warps=num_warps,

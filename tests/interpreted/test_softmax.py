@@ -19,8 +19,9 @@ from tests.interpreted.answers import assert_right, draw
 
 DTYPES = ("float32", "bfloat16", "float16")
 VARIANTS = ("triton", "triton_online")
-# A program of one warp: float32 pieces of 128 columns, tiles of 256, an end of up to 512.
-tiled = partial(online, depth=2, held=4, num_warps=1)
+# A program of one warp: float32 pieces of 128 columns, tiles of 256, of which L1 is to keep two,
+# and an end of up to 512.
+tiled = partial(online, depth=2, held=4, num_warps=1, near=2048)
 TILE, END = 256, 512
 Function = Callable[[torch.Tensor], torch.Tensor]
 FUNCTIONS = (whole_rows, online, tiled)
