@@ -13,18 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import softmax
+from kernels._softmax_split import split
 from kernels.harness.spec import Case, UnsupportedError
 from kernels.softmax import OPERATOR, online, whole_rows
 from tests.interpreted.answers import assert_right, draw
 
 DTYPES = ("float32", "bfloat16", "float16")
-VARIANTS = ("triton", "triton_online")
+VARIANTS = ("triton", "triton_online", "triton_split")
 # A program of one warp: float32 pieces of 128 columns, tiles of 256, of which L1 is to keep two,
 # and an end of up to 512.
 tiled = partial(online, depth=2, held=4, num_warps=1, near=2048)
 TILE, END = 256, 512
+pieces = partial(split, block=128, lag=2, num_warps=1)
 Function = Callable[[torch.Tensor], torch.Tensor]
-FUNCTIONS = (whole_rows, online, tiled)
+FUNCTIONS = (whole_rows, online, tiled, split, pieces)
 
 
 def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
@@ -48,7 +50,7 @@ def test_columns(variant: str, columns: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 31, 32, 33])
-@pytest.mark.parametrize("function", [whole_rows, tiled])
+@pytest.mark.parametrize("function", [whole_rows, tiled, pieces])
 def test_rows(function: Function, rows: int) -> None:
     right(function, torch.randn(rows, 37))
 
@@ -64,6 +66,12 @@ def test_edges_of_tiles(tiles: int, end: int, dtype: str) -> None:
 @pytest.mark.parametrize("programs", [1, 2, 100])
 def test_programs_share_the_rows(programs: int) -> None:
     right(partial(tiled, programs=programs), torch.randn(5, 800))
+
+
+@pytest.mark.parametrize("columns", [127, 128, 129, 640])
+@pytest.mark.parametrize("lag", [1, 2, 4, 5, 9])
+def test_every_piece_is_summarised_before_it_is_written(lag: int, columns: int) -> None:
+    right(partial(split, block=128, lag=lag), torch.randn(5, columns))
 
 
 @pytest.mark.parametrize("rows", [1, 3, 16])
