@@ -15,8 +15,8 @@ from kernels.harness.spec import Case, UnsupportedError
 from tests.interpreted.answers import assert_right
 
 DTYPES = ("float32", "bfloat16")
-TILE = 4 * 256 * 4
-"""Float32 logits that a block reads in one go: four rounds, 256 threads, 16 bytes."""
+TILE = 2 * 256 * 4
+"""Float32 logits that a block reads in one go: two rounds, 256 threads, 16 bytes."""
 
 SHAPES = ((1, 1), (3, 2), (9, 131), (2, TILE - 1), (2, TILE), (2, TILE + 1), (1, 2 * TILE + 17))
 

@@ -17,7 +17,7 @@ from kernels.harness.spec import Case, Inputs, Tolerance, UnsupportedError
 from tests.interpreted.answers import assert_right, draw
 
 DTYPES = ("float32", "bfloat16")
-BLOCK = 4096
+BLOCK = 2048
 SHAPES = ((1, 1), (3, 2), (9, 131), (2, BLOCK - 1), (2, BLOCK), (2, BLOCK + 1), (1, 2 * BLOCK + 17))
 
 
