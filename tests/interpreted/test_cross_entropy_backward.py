@@ -83,8 +83,8 @@ def test_empty(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_not_contiguous(dtype: str) -> None:
-    whole = torch.randn(20, 46).to(getattr(torch, dtype))
-    for view in (whole.t(), whole[:, ::3], whole[5:, 7:], whole[:1].expand(4, -1)):
+    whole = torch.randn(6, 16).to(getattr(torch, dtype))
+    for view in (whole.t(), whole[:, ::3], whole[2:, 7:], whole[:1].expand(3, -1)):
         target = torch.randint(view.shape[1], (2 * view.shape[0],))
         right((view, target[::2], torch.randn(2 * view.shape[0]).to(whole.dtype)[1::2]))
 
@@ -122,8 +122,8 @@ def test_a_target_beyond_the_row_makes_it_nan(target: int) -> None:
     assert dlogits[1].isfinite().all()
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 9), st.integers(1, 70), st.sampled_from(DTYPES), st.booleans())
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 5), st.integers(1, 40), st.sampled_from(DTYPES), st.booleans())
 def test_any_shape(rows: int, columns: int, dtype: str, ignored: bool) -> None:
     assert_right(KERNEL, "triton", Case((rows, columns), dtype, ("ignored",) if ignored else ()))
 
