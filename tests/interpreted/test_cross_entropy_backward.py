@@ -49,8 +49,7 @@ def right(inputs: Inputs) -> None:
     assert_right(KERNEL, "triton", Case(tuple(logits.shape), dtype), inputs)
 
 
-@pytest.mark.parametrize("labels", [(), ("ignored",)])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "labels"), [("float32", ()), ("bfloat16", ("ignored",))])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sizes(shape: tuple[int, int], dtype: str, labels: tuple[str, ...]) -> None:
     assert_right(KERNEL, "triton", Case(shape, dtype, labels))
