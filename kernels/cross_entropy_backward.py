@@ -112,8 +112,8 @@ def fused(
     log_sum: torch.Tensor,
     dloss: torch.Tensor,
     *,
-    num_warps: int = 8,
-    block: int = 4096,
+    num_warps: int = 4,
+    block: int = 2048,
 ) -> torch.Tensor:
     """Return dlogits from one read of the logits; rows that are ignored are not read.
 

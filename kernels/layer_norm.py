@@ -14,8 +14,8 @@ that difference cancels. The Triton variant keeps a row in registers instead: on
 variance is summed from differences that are already there.
 
 Weight and bias are the second catch. They stay in the caches, but fetched anew for each row they
-are as much traffic between L2 and the SMs as x and y themselves. So a program keeps them in
-registers as well and normalises one row after the other, while the next row is on its way.
+are twice as much traffic as x. So they are fetched when the row's statistics are known, and until
+then take no registers that more rows on their way could use; and L1 is asked to keep them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels._persistent import multiprocessors
 from kernels.harness.inputs import normal
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, UnsupportedError, Variant
 
@@ -32,9 +31,6 @@ EPS = 1e-5
 DTYPES = (torch.float32, torch.bfloat16)
 LONGEST = 16384
 """Columns that a block can keep in registers: 16 elements for each of 1024 threads."""
-
-LONGEST_PERSISTENT = 8192
-"""Columns up to which weight, bias and the next row fit beside the row."""
 
 
 def make_inputs(case: Case, device: str, generator: torch.Generator | None) -> Inputs:
@@ -96,50 +92,31 @@ compiled = torch.compile(naive, dynamic=False)
 
 
 @triton.jit
-def write_row(  # noqa: PLR0913, PLR0917 - Triton passes pointers and extents one by one
-    row, x, weight, bias, inside, y_ptr, mean_ptr, rstd_ptr, columns, eps, block: tl.constexpr
-):
-    """Normalise a row that is in registers; keep its statistics for the backward pass.
+def layer_norm_kernel(  # noqa: PLR0913, PLR0917 - Triton passes pointers and extents one by one
+    x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_ptr, n_rows, columns, row_stride, eps,
+    rows: tl.constexpr, block: tl.constexpr, full: tl.constexpr,
+):  # fmt: skip
+    """Normalise ``rows`` rows at once; keep their statistics for the backward pass.
 
-    Columns that are not ``inside`` must hold 0, so that they do not count in the mean.
+    ``full`` says that rows are exactly ``block`` long, so that the compiler can drop all masks. In
+    place of rows past the end the last row is computed again. Columns that are not inside hold 0,
+    so that they do not count in the mean.
     """
-    x = x.to(tl.float32)
-    mean = tl.sum(x, axis=0) / columns
+    row = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)[:, None]
+    row = tl.minimum(row, n_rows - 1)
+    column = tl.arange(0, block)[None, :]
+    inside = column < (block if full else columns)
+    x = tl.load(x_ptr + row * row_stride + column, mask=inside, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=1, keep_dims=True) / columns
     centred = tl.where(inside, x - mean, 0.0)
-    rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / columns + eps)
-    y = centred * rstd * weight.to(tl.float32) + bias.to(tl.float32)
-    column = tl.arange(0, block)
+    variance = tl.sum(centred * centred, axis=1, keep_dims=True) / columns
+    rstd = tl.rsqrt(variance + eps)
+    weight = tl.load(weight_ptr + column, mask=inside, eviction_policy="evict_last").to(tl.float32)
+    bias = tl.load(bias_ptr + column, mask=inside, eviction_policy="evict_last").to(tl.float32)
+    y = centred * rstd * weight + bias
     tl.store(y_ptr + row * columns + column, y.to(y_ptr.dtype.element_ty), mask=inside)
     tl.store(mean_ptr + row, mean)
     tl.store(rstd_ptr + row, rstd)
-
-
-@triton.jit
-def layer_norm_kernel(  # noqa: PLR0913, PLR0917 - as above
-    x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_ptr, rows, columns, row_stride, eps,
-    block: tl.constexpr, persistent: tl.constexpr,
-):  # fmt: skip
-    """Normalise rows of up to ``block`` columns: one, or with ``persistent`` each n-th of n.
-
-    A row is loaded before weight and bias, and the next one before this one is worked on: loads
-    from DRAM take longest and are asked for first.
-    """
-    row = tl.program_id(0).to(tl.int64)
-    column = tl.arange(0, block)
-    inside = column < columns
-    x = tl.load(x_ptr + row * row_stride + column, mask=inside, other=0.0)
-    weight = tl.load(weight_ptr + column, mask=inside)
-    bias = tl.load(bias_ptr + column, mask=inside)
-    if persistent:
-        for _ in range(tl.program_id(0), rows, tl.num_programs(0)):
-            following = row + tl.num_programs(0)
-            ahead = column < tl.where(following < rows, columns, 0)
-            next_x = tl.load(x_ptr + following * row_stride + column, mask=ahead, other=0.0)
-            write_row(row, x, weight, bias, inside, y_ptr, mean_ptr, rstd_ptr, columns, eps, block)
-            x = next_x
-            row = following
-    else:
-        write_row(row, x, weight, bias, inside, y_ptr, mean_ptr, rstd_ptr, columns, eps, block)
 
 
 def forward(
@@ -148,7 +125,7 @@ def forward(
     bias: torch.Tensor,
     *,
     num_warps: int | None = None,
-    blocks_per_sm: int | None = None,
+    rows: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the result, and mean and inverse deviation of each row in float32.
 
@@ -157,25 +134,24 @@ def forward(
     Parameters
     ----------
     num_warps
-        Warps of a block; by default a thread gets 16 elements of a row, or more of a long row.
-    blocks_per_sm
-        Blocks that share the rows, for each SM; 0 for a block a row.
+        Warps of a program; by default a thread gets 64 bytes, which are four loads.
+    rows
+        Rows that a program normalises; by default one of 8 KiB or more, up to 8 of shorter ones.
     """
     refuse(x, weight, bias)
     x = x if x.stride(1) == 1 else x.contiguous()
-    rows, columns = x.shape
+    n_rows, columns = x.shape
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
-    mean, rstd = x.new_empty((2, rows), dtype=torch.float32)
+    mean, rstd = x.new_empty((2, n_rows), dtype=torch.float32)
     block = triton.next_power_of_2(max(columns, 1))
-    warps = num_warps or min(max(block // 512, 1), 32)
-    if blocks_per_sm is None:
-        blocks_per_sm = max(32 // warps, 1) if block <= LONGEST_PERSISTENT else 0
-    programs = min(rows, blocks_per_sm * multiprocessors(x.device)) if blocks_per_sm else rows
+    size = block * x.itemsize
+    rows = rows or min(max(8192 // size, 1), 8)
+    num_warps = num_warps or min(max(rows * size // 2048, 1), 32)
     if x.numel():
-        layer_norm_kernel[(programs,)](
+        layer_norm_kernel[(triton.cdiv(n_rows, rows),)](
             x, weight.contiguous(), bias.contiguous(), y, mean, rstd,
-            rows, columns, x.stride(0), EPS,
-            block=block, persistent=blocks_per_sm > 0, num_warps=warps,
+            n_rows, columns, x.stride(0), EPS,
+            rows=rows, block=block, full=block == columns, num_warps=num_warps,
         )  # fmt: skip
     return y, mean, rstd
 
@@ -206,7 +182,7 @@ OPERATOR = Operator(
         Variant("naive", naive, "mean, variance, normalise, scale and shift term by term"),
         Variant("builtin", builtin, "torch.nn.functional.layer_norm"),
         Variant("compiled", compiled, "torch.compile of naive"),
-        Variant("triton", fused, "a row in registers, one read; weight and bias stay there"),
+        Variant("triton", fused, "rows in registers, one read"),
     ),
     axes=("rows", "columns"),
     cases=(

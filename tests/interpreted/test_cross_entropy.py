@@ -15,8 +15,8 @@ from kernels.harness.spec import Case, UnsupportedError
 from tests.interpreted.answers import assert_right
 
 DTYPES = ("float32", "bfloat16")
-TILE = 4 * 256 * 4
-"""Float32 logits that a block reads in one go: four rounds, 256 threads, 16 bytes."""
+TILE = 2 * 256 * 4
+"""Float32 logits that a block reads in one go: two rounds, 256 threads, 16 bytes."""
 
 SHAPES = ((1, 1), (3, 2), (9, 131), (2, TILE - 1), (2, TILE), (2, TILE + 1), (1, 2 * TILE + 17))
 
@@ -26,8 +26,7 @@ def right(logits: torch.Tensor, target: torch.Tensor) -> None:
     assert_right(OPERATOR, "triton", Case(tuple(logits.shape), dtype), (logits, target))
 
 
-@pytest.mark.parametrize("labels", [(), ("ignored",)])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "labels"), [("float32", ()), ("bfloat16", ("ignored",))])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sizes(shape: tuple[int, int], dtype: str, labels: tuple[str, ...]) -> None:
     assert_right(OPERATOR, "triton", Case(shape, dtype, labels))
@@ -48,8 +47,8 @@ def test_empty(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_not_contiguous(dtype: str) -> None:
-    whole = torch.randn(20, 46).to(getattr(torch, dtype))
-    for view in (whole.t(), whole[:, ::3], whole[5:, 7:], whole[:1].expand(4, -1)):
+    whole = torch.randn(6, 16).to(getattr(torch, dtype))
+    for view in (whole.t(), whole[:, ::3], whole[2:, 7:], whole[:1].expand(3, -1)):
         target = torch.randint(view.shape[1], (2 * view.shape[0],))
         right(view, target[::2])
 
@@ -97,8 +96,8 @@ def test_a_target_beyond_the_row_makes_its_loss_nan(target: int) -> None:
     assert not loss[1].isnan()
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 9), st.integers(1, 70), st.sampled_from(DTYPES), st.booleans())
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 5), st.integers(1, 40), st.sampled_from(DTYPES), st.booleans())
 def test_any_shape(rows: int, columns: int, dtype: str, ignored: bool) -> None:
     assert_right(OPERATOR, "triton", Case((rows, columns), dtype, ("ignored",) if ignored else ()))
 

@@ -17,7 +17,7 @@ from kernels.harness.spec import Case, Inputs, Tolerance, UnsupportedError
 from tests.interpreted.answers import assert_right, draw
 
 DTYPES = ("float32", "bfloat16")
-BLOCK = 4096
+BLOCK = 2048
 SHAPES = ((1, 1), (3, 2), (9, 131), (2, BLOCK - 1), (2, BLOCK), (2, BLOCK + 1), (1, 2 * BLOCK + 17))
 
 
@@ -49,8 +49,7 @@ def right(inputs: Inputs) -> None:
     assert_right(KERNEL, "triton", Case(tuple(logits.shape), dtype), inputs)
 
 
-@pytest.mark.parametrize("labels", [(), ("ignored",)])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "labels"), [("float32", ()), ("bfloat16", ("ignored",))])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sizes(shape: tuple[int, int], dtype: str, labels: tuple[str, ...]) -> None:
     assert_right(KERNEL, "triton", Case(shape, dtype, labels))
@@ -83,8 +82,8 @@ def test_empty(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_not_contiguous(dtype: str) -> None:
-    whole = torch.randn(20, 46).to(getattr(torch, dtype))
-    for view in (whole.t(), whole[:, ::3], whole[5:, 7:], whole[:1].expand(4, -1)):
+    whole = torch.randn(6, 16).to(getattr(torch, dtype))
+    for view in (whole.t(), whole[:, ::3], whole[2:, 7:], whole[:1].expand(3, -1)):
         target = torch.randint(view.shape[1], (2 * view.shape[0],))
         right((view, target[::2], torch.randn(2 * view.shape[0]).to(whole.dtype)[1::2]))
 
@@ -122,8 +121,8 @@ def test_a_target_beyond_the_row_makes_it_nan(target: int) -> None:
     assert dlogits[1].isfinite().all()
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 9), st.integers(1, 70), st.sampled_from(DTYPES), st.booleans())
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 5), st.integers(1, 40), st.sampled_from(DTYPES), st.booleans())
 def test_any_shape(rows: int, columns: int, dtype: str, ignored: bool) -> None:
     assert_right(KERNEL, "triton", Case((rows, columns), dtype, ("ignored",) if ignored else ()))
 

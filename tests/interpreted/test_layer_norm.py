@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kernels import layer_norm
 from kernels.harness.spec import Case, UnsupportedError
-from kernels.layer_norm import LONGEST, LONGEST_PERSISTENT, OPERATOR, forward, fused
+from kernels.layer_norm import LONGEST, OPERATOR, forward, fused
 from tests.interpreted.answers import assert_right
 
 DTYPES = ("float32", "bfloat16")
-SHAPES = ((1, 1), (1, 2), (2, 127), (9, 128), (5, 129), (1, 2039), (67, 129))
+SHAPES = ((1, 1), (2, 127), (9, 128), (5, 129), (1, 2039), (1, 2048))
 
 
 def right(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
@@ -33,16 +33,17 @@ def test_sizes(shape: tuple[int, int], dtype: str) -> None:
     assert_right(OPERATOR, "triton", Case(shape, dtype))
 
 
-@pytest.mark.parametrize("columns", [LONGEST_PERSISTENT + 1, LONGEST - 1, LONGEST])
+@pytest.mark.parametrize("columns", [LONGEST - 1, LONGEST])
 def test_long_rows(columns: int) -> None:
-    assert_right(OPERATOR, "triton", Case((3, columns), "float32"))
+    assert_right(OPERATOR, "triton", Case((2, columns), "float32"))
 
 
-@pytest.mark.parametrize("blocks_per_sm", [0, 1, 3, 100])
-def test_every_way_to_share_the_rows_gives_the_same(blocks_per_sm: int) -> None:
-    x, (weight, bias) = torch.randn(11, 70), parameters(70, torch.float32)
-    expected = torch.nn.functional.layer_norm(x, (70,), weight, bias)
-    torch.testing.assert_close(forward(x, weight, bias, blocks_per_sm=blocks_per_sm)[0], expected)
+@pytest.mark.parametrize("columns", [64, 70])
+@pytest.mark.parametrize("rows", [1, 2, 8, 16])
+def test_every_number_of_rows_a_program_gives_the_same(rows: int, columns: int) -> None:
+    x, (weight, bias) = torch.randn(11, columns), parameters(columns, torch.float32)
+    expected = torch.nn.functional.layer_norm(x, (columns,), weight, bias)
+    torch.testing.assert_close(forward(x, weight, bias, rows=rows)[0], expected)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (0, 0)])
@@ -52,7 +53,7 @@ def test_empty(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_not_contiguous(dtype: str) -> None:
-    whole = torch.randn(67, 130).to(getattr(torch, dtype))
+    whole = torch.randn(11, 46).to(getattr(torch, dtype))
     for x in (whole.t(), whole[:, ::3], whole[5:, 7:], whole[:1].expand(4, -1), whole.flip(0)[::2]):
         weight, bias = parameters(2 * x.shape[1], x.dtype)
         right(x, weight[::2], bias[1::2])
@@ -91,7 +92,7 @@ def test_special_values_answer_as_torch_does(value: float) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 12), st.integers(0, 70), st.sampled_from(DTYPES))
+@given(st.integers(0, 12), st.integers(0, 40), st.sampled_from(DTYPES))
 def test_any_shape(rows: int, columns: int, dtype: str) -> None:
     """With a slope along each row, so that no row of few columns has a variance near 0."""
     x = (torch.randn(rows, columns) + 10 * torch.arange(columns)).to(getattr(torch, dtype))

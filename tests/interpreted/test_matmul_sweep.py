@@ -21,7 +21,7 @@ def test_waves_are_whole_or_one_tile_more() -> None:
     for case in OPERATOR.cases:
         m, n, _k = case.shape
         if case.labels == ("waves",) and m != n:
-            assert choose(m, n, "16 bits", MULTIPROCESSORS) == LARGEST
+            assert choose(m, n, 2, MULTIPROCESSORS) == LARGEST
             found.append(LARGEST.covering(m, n))
     assert found == [132, 133, 528, 529]
 
