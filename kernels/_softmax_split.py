@@ -18,10 +18,10 @@ import triton.language as tl
 
 from kernels._rows import rows_of
 
-BLOCK_BYTES = 32 * 1024
-"""Bytes of a piece: eight loads of 16 bytes a thread with eight warps."""
+BLOCK = 8192
+"""Columns of a piece, where a row has no more than a thousand of them."""
 
-LAG_BYTES = 8 * 2**20
+LAG_BYTES = 12 * 2**20
 """Bytes that are read ahead of what is written: much less than L2 holds."""
 
 MOST_PIECES = 1024
@@ -99,7 +99,7 @@ def split(
     *,
     block: int | None = None,
     lag: int | None = None,
-    num_warps: int = 8,
+    num_warps: int | None = None,
 ) -> torch.Tensor:
     """Split rows over programs that summarise their piece, and others that write it.
 
@@ -109,12 +109,12 @@ def split(
         Matrix (rows, columns) of float32, bfloat16 or float16. One whose columns do not lie side
         by side is copied first.
     block
-        Columns of a piece, a power of two; by default 32 KiB of them, or more where a row would
+        Columns of a piece, a power of two; by default 8192 of them, or more where a row would
         have over a thousand pieces.
     lag
-        Rows that are summarised before the first is written; by default 8 MiB of them.
+        Rows that are summarised before the first is written; by default 12 MiB of them.
     num_warps
-        Warps of a program.
+        Warps of a program; by default a thread has 16 elements of float32, or 64 of two bytes.
 
     Raises
     ------
@@ -125,9 +125,8 @@ def split(
     n_rows, n_columns = x.shape
     y = torch.empty((n_rows, n_columns), dtype=x.dtype, device=x.device)
     if y.numel():
-        block = block or max(
-            BLOCK_BYTES // x.itemsize, triton.next_power_of_2(triton.cdiv(n_columns, MOST_PIECES))
-        )
+        block = block or max(BLOCK, triton.next_power_of_2(triton.cdiv(n_columns, MOST_PIECES)))
+        warps = num_warps or min(max(block // (512 if x.itemsize == 4 else 2048), 1), 32)
         pieces = triton.cdiv(n_columns, block)
         lag = min(lag or max(LAG_BYTES // (n_columns * x.itemsize), 1), n_rows)
         summary = torch.empty((n_rows, pieces, 2), dtype=torch.float32, device=x.device)
@@ -135,6 +134,6 @@ def split(
         split_kernel[(2 * n_rows * pieces,)](
             x, y, summary, done, n_rows, n_columns, x.stride(0), pieces, lag,
             block=block, most=triton.next_power_of_2(pieces), full=n_columns % block == 0,
-            num_warps=num_warps,
+            num_warps=warps,
         )  # fmt: skip
     return y

@@ -134,9 +134,9 @@ def forward(
     Parameters
     ----------
     num_warps
-        Warps of a program; by default a thread gets 64 bytes, which are four loads.
+        Warps of a program; by default a thread gets two loads of float32, or four of two bytes.
     rows
-        Rows that a program normalises; by default one of 8 KiB or more, up to 8 of shorter ones.
+        Rows that a program normalises; by default 16 KiB of them, up to 8.
     """
     refuse(x, weight, bias)
     x = x if x.stride(1) == 1 else x.contiguous()
@@ -145,8 +145,8 @@ def forward(
     mean, rstd = x.new_empty((2, n_rows), dtype=torch.float32)
     block = triton.next_power_of_2(max(columns, 1))
     size = block * x.itemsize
-    rows = rows or min(max(8192 // size, 1), 8)
-    num_warps = num_warps or min(max(rows * size // 2048, 1), 32)
+    rows = rows or min(max(16384 // size, 1), 8)
+    num_warps = num_warps or min(max(rows * size * x.itemsize // 4096, 1), 16)
     if x.numel():
         layer_norm_kernel[(triton.cdiv(n_rows, rows),)](
             x, weight.contiguous(), bias.contiguous(), y, mean, rstd,

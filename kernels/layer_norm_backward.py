@@ -189,7 +189,7 @@ def fused(
     dy: torch.Tensor,
     *,
     num_warps: int | None = None,
-    blocks_per_sm: int = 1,
+    blocks_per_sm: int | None = None,
 ) -> tuple[torch.Tensor, ...]:
     """Return dx, dweight and dbias from one pass over x and dy, and one over partial sums.
 
@@ -198,9 +198,9 @@ def fused(
     Parameters
     ----------
     num_warps
-        Warps of a block of the first kernel; by default a thread gets 16 elements of a row.
+        Warps of a block of the first kernel; by default one for each KiB of a row, 16 at most.
     blocks_per_sm
-        Blocks that share the rows, for each SM.
+        Blocks that share the rows, for each SM; by default as many as have 16 warps.
     """
     refuse(x, dy)
     x = x if x.stride(1) == 1 else x.contiguous()
@@ -209,7 +209,8 @@ def fused(
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     dweight, dbias = x.new_empty(columns), x.new_empty(columns)
     block = triton.next_power_of_2(max(columns, 1))
-    warps = num_warps or max(block // 512, 1)
+    warps = num_warps or min(max(block * x.itemsize // 1024, 1), 16)
+    blocks_per_sm = blocks_per_sm or max(16 // warps, 1)
     programs = min(rows, blocks_per_sm * multiprocessors(x.device))
     partial = x.new_empty((2, programs, columns), dtype=torch.float32)
     if x.numel():
