@@ -101,6 +101,12 @@ def test_not_contiguous(variant: str) -> None:
     right(a[:1].expand(70, -1), b[:, :1].expand(-1, 50), variant)
 
 
+def test_tf32_takes_b_in_any_order() -> None:
+    a, whole = torch.randn(40, 36), torch.randn(80, 80)
+    for b in (whole[:36, :44], whole[:44, :36].t(), whole[:72:2, 3:47]):
+        assert_right(OPERATOR, "triton", Case((40, 44, 36), "float32", ("tf32",)), (a, b, "tf32"))
+
+
 def test_offset_of_the_first_element() -> None:
     flat = torch.randn(1 + 64 * 64).bfloat16()
     right(flat[1:].view(64, 64), flat[:-1].view(64, 64))
