@@ -58,13 +58,14 @@ def test_variants_of_the_library(variant: str, dtype: str, labels: tuple[str, ..
         assert_right(OPERATOR, variant, Case((19, 23, 31), dtype, labels))
 
 
-@pytest.mark.parametrize("columns", [24, 25])
-@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("block_n", "parts", "n"), [(32, 1, 88), (32, 2, 88), (32, 4, 88), (256, 1, 261)]
+)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_tiles_stored_in_parts(dtype: str, parts: int, columns: int) -> None:
-    case = Case((70, 60 + columns, 40), dtype, ("tf32",))
+def test_tiles_stored_in_parts(dtype: str, block_n: int, parts: int, n: int) -> None:
+    case = Case((70, n, 40), dtype, ("tf32",))
     a, b, precision = draw(OPERATOR, case)
-    c = streamed(a, b, precision, SMALL._replace(parts=parts))
+    c = streamed(a, b, precision, SMALL._replace(block_n=block_n, parts=parts))
     assert judge(OPERATOR, case, (a, b), c)["status"] == "ok"
 
 
