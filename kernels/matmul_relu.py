@@ -242,8 +242,7 @@ def basic(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Te
 
 
 class Tile(NamedTuple):
-    """A tile of C, and its launch: shared memory holds up to ``num_stages`` blocks of A and of B,
-    and one of the ``parts`` in which the tile is stored."""
+    """A tile of C, with up to ``num_stages`` blocks of A and B in flight, stored in ``parts``."""
 
     block_m: int
     block_n: int
