@@ -242,11 +242,7 @@ def basic(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Te
 
 
 class Tile(NamedTuple):
-    """How the descriptor kernel is launched: extents of a tile of C, warps, and shared memory.
-
-    Shared memory holds up to ``num_stages`` blocks of A and of B, and one of the ``parts`` in
-    which a tile is stored.
-    """
+    """A tile of C, with up to ``num_stages`` blocks of A and B in flight, stored in ``parts``."""
 
     block_m: int
     block_n: int
@@ -357,6 +353,8 @@ def streamed(
     tile, block_k = tile or choose(m, n, a.itemsize, processors), LINE_BYTES // a.itemsize
     block_m, block_n, num_warps, num_stages, parts = tile
     aligned = n * c.itemsize % TMA_BYTES == 0
+    if not aligned:  # the addresses of more columns would spill
+        parts = max(block_n // 64, 1)
     descriptor_kernel[(min(tile.covering(m, n), processors),)](
         TensorDescriptor.from_tensor(a, [block_m, block_k]),
         TensorDescriptor.from_tensor(b, [block_n, block_k] if turned else [block_k, block_n]),

@@ -58,13 +58,14 @@ def test_variants_of_the_library(variant: str, dtype: str, labels: tuple[str, ..
         assert_right(OPERATOR, variant, Case((19, 23, 31), dtype, labels))
 
 
-@pytest.mark.parametrize("columns", [24, 25])
-@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("block_n", "parts", "n"), [(32, 1, 88), (32, 2, 88), (32, 4, 88), (256, 1, 261)]
+)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_tiles_stored_in_parts(dtype: str, parts: int, columns: int) -> None:
-    case = Case((70, 60 + columns, 40), dtype, ("tf32",))
+def test_tiles_stored_in_parts(dtype: str, block_n: int, parts: int, n: int) -> None:
+    case = Case((70, n, 40), dtype, ("tf32",))
     a, b, precision = draw(OPERATOR, case)
-    c = streamed(a, b, precision, SMALL._replace(parts=parts))
+    c = streamed(a, b, precision, SMALL._replace(block_n=block_n, parts=parts))
     assert judge(OPERATOR, case, (a, b), c)["status"] == "ok"
 
 
@@ -99,6 +100,12 @@ def test_not_contiguous(variant: str) -> None:
     right(whole[1:71, 3:69], whole[5:71, 7:57], variant)
     right(whole[:70, ::2], whole[::2, ::3], variant)
     right(a[:1].expand(70, -1), b[:, :1].expand(-1, 50), variant)
+
+
+def test_tf32_takes_b_in_any_order() -> None:
+    a, whole = torch.randn(40, 36), torch.randn(80, 80)
+    for b in (whole[:36, :44], whole[:44, :36].t(), whole[:72:2, 3:47]):
+        assert_right(OPERATOR, "triton", Case((40, 44, 36), "float32", ("tf32",)), (a, b, "tf32"))
 
 
 def test_offset_of_the_first_element() -> None:
