@@ -30,8 +30,11 @@ FUNCTIONS = (whole_rows, online, tiled, split, pieces)
 
 
 def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
-    """Compare with one rounding of the dtype; the interpreter cuts off what bfloat16 has not."""
-    rtol = {torch.float32: 5e-6, torch.bfloat16: 2**-7, torch.float16: 2**-10}[actual.dtype]
+    """Compare with one rounding of the dtype, and of float32 arguments of exp as large as 200.
+
+    The interpreter cuts off what bfloat16 has not.
+    """
+    rtol = {torch.float32: 2e-5, torch.bfloat16: 2**-7, torch.float16: 2**-10}[actual.dtype]
     atol = 2**-24 if actual.dtype == torch.float16 else 1e-30
     torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
 
