@@ -43,6 +43,9 @@ BLOCK = gl.constexpr(128)
 
 HALF = gl.constexpr(64)
 
+STAGES = gl.constexpr(2)
+"""Tiles of keys, and as many of values, in shared memory: one in use while the next arrives."""
+
 # Later Triton calls them so; 3.6 names them after the direction.
 start_load = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
 start_store = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global
@@ -96,7 +99,7 @@ def load_tile(rows, coordinates, free, phase, full, tile):
 @gluon.jit
 def produce(  # noqa: PLR0913, PLR0917
     q_rows, k_rows, v_rows, q_tiles, k_tiles, v_tiles, q_bars, k_bars, v_bars,
-    heads, group, all_heads, tokens, section, causal: gl.constexpr, stages: gl.constexpr,
+    heads, group, all_heads, tokens, section, causal: gl.constexpr,
 ):  # fmt: skip
     """Copy what the consumers need, in the order in which they need it.
 
@@ -109,16 +112,16 @@ def produce(  # noqa: PLR0913, PLR0917
         batch, head, row, tiles = item_at(turn, heads, all_heads, tokens, section, causal)
         kv_head = head // group
         for step in range(tiles):
-            slot = loaded % stages
-            phase = ((loaded // stages) & 1) ^ 1
+            slot = loaded % STAGES
+            phase = ((loaded // STAGES) & 1) ^ 1
             at = [batch, kv_head, (tiles - 1 - step) * BLOCK, 0]
-            load_tile(k_rows, at, k_bars.index(stages + slot), phase, k_bars.index(slot),
+            load_tile(k_rows, at, k_bars.index(STAGES + slot), phase, k_bars.index(slot),
                       k_tiles.index(slot))  # fmt: skip
             if step == 0:
                 for i in gl.static_range(2):
                     load_tile(q_rows, [batch, head, row + i * HALF, 0], q_bars.index(2 + i),
                               (turn & 1) ^ 1, q_bars.index(i), q_tiles.index(i))  # fmt: skip
-            load_tile(v_rows, at, v_bars.index(stages + slot), phase, v_bars.index(slot),
+            load_tile(v_rows, at, v_bars.index(STAGES + slot), phase, v_bars.index(slot),
                       v_tiles.index(slot))  # fmt: skip
             loaded += 1
 
@@ -136,18 +139,10 @@ def update_softmax(scores, highest, total, scale):
 
 
 @gluon.jit
-def start_scores(  # noqa: PLR0913, PLR0917
-    q, k_tiles, turns, used, mine: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
-    layout: gl.constexpr,
-):  # fmt: skip
-    """Start the product of the rows with a tile of keys; where they alternate, when it's our turn.
-
-    The first turn is the first warpgroup's: it waits for the phase before the barrier's first.
-    """
-    if alternate:
-        mbarrier.wait(turns.index(mine), (used & 1) ^ (1 - mine))
+def start_scores(q, k_tiles, used, layout: gl.constexpr):
+    """Start the product of the rows with a tile of keys."""
     nothing = gl.zeros([HALF, BLOCK], gl.float32, layout)
-    keys = k_tiles.index(used % stages).permute((1, 0))
+    keys = k_tiles.index(used % STAGES).permute((1, 0))
     return warpgroup_mma(q, keys, nothing, use_acc=False, is_async=True)
 
 
@@ -165,9 +160,8 @@ def mask_pairs(scores, row, start, tokens, causal: gl.constexpr, layout: gl.cons
 
 @gluon.jit
 def step_tiles(  # noqa: PLR0913, PLR0917
-    q, k_tiles, v_tiles, k_bars, v_bars, turns, weights, highest, total, used, tiles, scale,
-    mine: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr, s_layout: gl.constexpr,
-    o_layout: gl.constexpr,
+    q, k_tiles, v_tiles, k_bars, v_bars, weights, highest, total, used, tiles, scale,
+    s_layout: gl.constexpr, o_layout: gl.constexpr,
 ):  # fmt: skip
     """Go through the tiles after the first, each step with the values of the tile before.
 
@@ -178,25 +172,23 @@ def step_tiles(  # noqa: PLR0913, PLR0917
     head_dim: gl.constexpr = v_tiles.shape[2]
     acc = gl.zeros([HALF, head_dim], gl.float32, o_layout)
     following = used + 1
-    mbarrier.wait(k_bars.index(following % stages), (following // stages) & 1, pred=tiles > 1)
+    mbarrier.wait(k_bars.index(following % STAGES), (following // STAGES) & 1, pred=tiles > 1)
     for step in range(1, tiles):
-        v_slot = used % stages
-        v_phase = (used // stages) & 1
+        v_slot = used % STAGES
+        v_phase = (used // STAGES) & 1
         used += 1
-        started = start_scores(q, k_tiles, turns, used, mine, stages, alternate, s_layout)
+        started = start_scores(q, k_tiles, used, s_layout)
         mbarrier.wait(v_bars.index(v_slot), v_phase)
         summed = warpgroup_mma(weights, v_tiles.index(v_slot), acc, is_async=True)
-        if alternate:
-            mbarrier.arrive(turns.index(1 - mine), count=1)
         scores, acc = warpgroup_mma_wait(1, deps=[started, summed])
-        mbarrier.arrive(k_bars.index(stages + used % stages), count=1)
+        mbarrier.arrive(k_bars.index(STAGES + used % STAGES), count=1)
         fresh, highest, total, shrink = update_softmax(scores, highest, total, scale)
         following = used + 1
         mbarrier.wait(
-            k_bars.index(following % stages), (following // stages) & 1, pred=step + 1 < tiles
+            k_bars.index(following % STAGES), (following // STAGES) & 1, pred=step + 1 < tiles
         )
         acc = warpgroup_mma_wait(0, deps=[acc])
-        mbarrier.arrive(v_bars.index(stages + v_slot), count=1)
+        mbarrier.arrive(v_bars.index(STAGES + v_slot), count=1)
         acc = acc * gl.convert_layout(shrink, gl.SliceLayout(1, o_layout))[:, None]
         weights = gl.convert_layout(fresh.to(v_tiles.dtype), gl.DotOperandLayout(0, o_layout, 2))
     return acc, weights, total, used
@@ -204,19 +196,17 @@ def step_tiles(  # noqa: PLR0913, PLR0917
 
 @gluon.jit
 def attend(  # noqa: PLR0913, PLR0917
-    q, k_tiles, v_tiles, q_bars, k_bars, v_bars, turns, row, tiles, tokens, used, scale,
-    mine: gl.constexpr, causal: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
+    q, k_tiles, v_tiles, q_bars, k_bars, v_bars, row, tiles, tokens, used, scale,
+    mine: gl.constexpr, causal: gl.constexpr,
 ):  # fmt: skip
     """Return the result of a warpgroup's rows, in registers, and how many tiles were used."""
     head_dim: gl.constexpr = v_tiles.shape[2]
     s_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK, 16])
     o_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, head_dim, 16])
-    mbarrier.wait(k_bars.index(used % stages), (used // stages) & 1)
-    started = start_scores(q, k_tiles, turns, used, mine, stages, alternate, s_layout)
-    if alternate:
-        mbarrier.arrive(turns.index(1 - mine), count=1)
+    mbarrier.wait(k_bars.index(used % STAGES), (used // STAGES) & 1)
+    started = start_scores(q, k_tiles, used, s_layout)
     scores = warpgroup_mma_wait(0, deps=[started])
-    mbarrier.arrive(k_bars.index(stages + used % stages), count=1)
+    mbarrier.arrive(k_bars.index(STAGES + used % STAGES), count=1)
     scores = mask_pairs(scores, row, (tiles - 1) * BLOCK, tokens, causal, s_layout)
     # The least finite float32, since minus infinity minus itself would be NaN.
     highest = gl.full([HALF], -3.4028234e38, gl.float32, gl.SliceLayout(1, s_layout))
@@ -224,24 +214,23 @@ def attend(  # noqa: PLR0913, PLR0917
     weights, highest, total, _ = update_softmax(scores, highest, total, scale)
     weights = gl.convert_layout(weights.to(v_tiles.dtype), gl.DotOperandLayout(0, o_layout, 2))
     acc, weights, total, used = step_tiles(
-        q, k_tiles, v_tiles, k_bars, v_bars, turns, weights, highest, total, used, tiles, scale,
-        mine, stages, alternate, s_layout, o_layout,
+        q, k_tiles, v_tiles, k_bars, v_bars, weights, highest, total, used, tiles, scale,
+        s_layout, o_layout,
     )  # fmt: skip
     mbarrier.arrive(q_bars.index(2 + mine), count=1)
-    slot = used % stages
-    mbarrier.wait(v_bars.index(slot), (used // stages) & 1)
+    slot = used % STAGES
+    mbarrier.wait(v_bars.index(slot), (used // STAGES) & 1)
     summed = warpgroup_mma(weights, v_tiles.index(slot), acc, is_async=True)
     share = gl.convert_layout(1.0 / total, gl.SliceLayout(1, o_layout))
     acc = warpgroup_mma_wait(0, deps=[summed])
-    mbarrier.arrive(v_bars.index(stages + slot), count=1)
+    mbarrier.arrive(v_bars.index(STAGES + slot), count=1)
     return acc * share[:, None], used + 1
 
 
 @gluon.jit
 def consume(  # noqa: PLR0913, PLR0917
-    out_rows, q_tiles, k_tiles, v_tiles, out_tiles, q_bars, k_bars, v_bars, turns,
-    heads, all_heads, tokens, section, scale,
-    mine: gl.constexpr, causal: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
+    out_rows, q_tiles, k_tiles, v_tiles, out_tiles, q_bars, k_bars, v_bars,
+    heads, all_heads, tokens, section, scale, mine: gl.constexpr, causal: gl.constexpr,
 ):  # fmt: skip
     """Compute one half of the rows of every block of this program, and have them stored."""
     used = 0
@@ -252,8 +241,8 @@ def consume(  # noqa: PLR0913, PLR0917
         row += mine * HALF
         mbarrier.wait(q_bars.index(mine), turn & 1)
         result, used = attend(
-            q_tiles.index(mine), k_tiles, v_tiles, q_bars, k_bars, v_bars, turns, row, tiles,
-            tokens, used, scale, mine, causal, stages, alternate,
+            q_tiles.index(mine), k_tiles, v_tiles, q_bars, k_bars, v_bars, row, tiles, tokens,
+            used, scale, mine, causal,
         )  # fmt: skip
         tma.store_wait(0)
         out.store(result.to(out_tiles.dtype))
@@ -265,7 +254,7 @@ def consume(  # noqa: PLR0913, PLR0917
 @gluon.jit
 def attention_hopper_kernel(  # noqa: PLR0913, PLR0917
     q_rows, k_rows, v_rows, out_rows, heads, group, all_heads, tokens, section, scale,
-    causal: gl.constexpr, head_dim: gl.constexpr, stages: gl.constexpr, alternate: gl.constexpr,
+    causal: gl.constexpr, head_dim: gl.constexpr,
 ):  # fmt: skip
     """Set up tiles and barriers in shared memory, then part ways: two consumers, one producer.
 
@@ -275,33 +264,29 @@ def attention_hopper_kernel(  # noqa: PLR0913, PLR0917
     layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK, head_dim], dtype)
     one: gl.constexpr = mbarrier.MBarrierLayout()
     q_tiles = gl.allocate_shared_memory(dtype, [2, HALF, head_dim], layout)
-    k_tiles = gl.allocate_shared_memory(dtype, [stages, BLOCK, head_dim], layout)
-    v_tiles = gl.allocate_shared_memory(dtype, [stages, BLOCK, head_dim], layout)
+    k_tiles = gl.allocate_shared_memory(dtype, [STAGES, BLOCK, head_dim], layout)
+    v_tiles = gl.allocate_shared_memory(dtype, [STAGES, BLOCK, head_dim], layout)
     out_tiles = gl.allocate_shared_memory(dtype, [2, HALF, head_dim], layout)
     q_bars = gl.allocate_shared_memory(gl.int64, [4, 1], one)
-    k_bars = gl.allocate_shared_memory(gl.int64, [2 * stages, 1], one)
-    v_bars = gl.allocate_shared_memory(gl.int64, [2 * stages, 1], one)
-    turns = gl.allocate_shared_memory(gl.int64, [2, 1], one)
+    k_bars = gl.allocate_shared_memory(gl.int64, [2 * STAGES, 1], one)
+    v_bars = gl.allocate_shared_memory(gl.int64, [2 * STAGES, 1], one)
     for i in gl.static_range(2):
         mbarrier.init(q_bars.index(i), count=1)
         mbarrier.init(q_bars.index(2 + i), count=1)
-        mbarrier.init(turns.index(i), count=1)
-    for i in gl.static_range(stages):
+    for i in gl.static_range(STAGES):
         mbarrier.init(k_bars.index(i), count=1)
         mbarrier.init(v_bars.index(i), count=1)
-        mbarrier.init(k_bars.index(stages + i), count=2)
-        mbarrier.init(v_bars.index(stages + i), count=2)
+        mbarrier.init(k_bars.index(STAGES + i), count=2)
+        mbarrier.init(v_bars.index(STAGES + i), count=2)
     fence_async_shared()
     gl.warp_specialize(
         [
             (consume, (out_rows, q_tiles, k_tiles, v_tiles, out_tiles, q_bars, k_bars, v_bars,
-                       turns, heads, all_heads, tokens, section, scale,
-                       gl.constexpr(0), causal, stages, alternate)),
+                       heads, all_heads, tokens, section, scale, gl.constexpr(0), causal)),
             (consume, (out_rows, q_tiles, k_tiles, v_tiles, out_tiles, q_bars, k_bars, v_bars,
-                       turns, heads, all_heads, tokens, section, scale,
-                       gl.constexpr(1), causal, stages, alternate)),
+                       heads, all_heads, tokens, section, scale, gl.constexpr(1), causal)),
             (produce, (q_rows, k_rows, v_rows, q_tiles, k_tiles, v_tiles, q_bars, k_bars, v_bars,
-                       heads, group, all_heads, tokens, section, causal, stages)),
+                       heads, group, all_heads, tokens, section, causal)),
         ],
         [4, 1],
         [240, 24],
@@ -321,11 +306,10 @@ def _copyable(x: torch.Tensor) -> torch.Tensor:
     return x if whole else x.clone(memory_format=torch.contiguous_format)
 
 
-def launch(  # noqa: PLR0913, PLR0917
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
-    section: int, stages: int, alternate: bool, programs: int,
+def launch(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, section: int, programs: int
 ) -> torch.Tensor:  # fmt: skip
-    """Launch the kernel on inputs that it takes; `hopper` says what the arguments are."""
+    """Launch ``programs`` programs on inputs that the kernel takes, ``section`` heads at a time."""
     batch, heads, tokens, head_dim = q.shape
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     if not out.numel():
@@ -337,34 +321,16 @@ def launch(  # noqa: PLR0913, PLR0917
         _descriptor(q, half), _descriptor(k, block), _descriptor(v, block), _descriptor(out, half),
         heads, heads // k.shape[1], batch * heads, tokens, section,
         math.log2(math.e) / math.sqrt(head_dim),
-        causal=causal, head_dim=head_dim, stages=stages, alternate=alternate,
-        num_warps=4, maxnreg=168,
+        causal=causal, head_dim=head_dim, num_warps=4, maxnreg=168,
     )  # fmt: skip
     return out
 
 
-def hopper(  # noqa: PLR0913, PLR0917
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
-    section: int | None = None, stages: int = 2, alternate: bool = False,
-    programs: int | None = None,
-) -> torch.Tensor:  # fmt: skip
+def hopper(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
     """Walk over the keys in tiles, in a kernel of warps with roles, for Hopper GPUs.
 
-    A tensor whose rows are not contiguous, or whose rows do not start at multiples of 16 bytes, is
-    copied first. The result is contiguous.
-
-    Parameters
-    ----------
-    q, k, v, causal
-        As `kernels.attention` says.
-    section
-        Heads whose keys and values are kept in L2 at a time.
-    stages
-        Tiles of keys, and as many of values, in shared memory.
-    alternate
-        Whether the two warpgroups start their products in turn.
-    programs
-        Number of programs: one on each SM, unless said.
+    Arguments and result are those of `kernels.attention.tiled`. A tensor whose rows are not
+    contiguous, or do not start at multiples of 16 bytes, is copied first.
 
     Raises
     ------
@@ -374,13 +340,14 @@ def hopper(  # noqa: PLR0913, PLR0917
     """
     if q.dtype not in {torch.float16, torch.bfloat16}:
         raise UnsupportedError(f"the Hopper kernel takes float16 and bfloat16, not {q.dtype}")
-    batch, heads, _, head_dim = q.shape
-    if head_dim not in {64, 128}:
+    if q.shape[3] not in {64, 128}:
         raise UnsupportedError(
-            f"the Hopper kernel takes head dimensions 64 and 128, not {head_dim}"
+            f"the Hopper kernel takes head dimensions 64 and 128, not {q.shape[3]}"
         )
     if q.device.type == "cpu" or torch.cuda.get_device_capability() != (9, 0):
         raise UnsupportedError("the Hopper kernel needs a GPU of compute capability 9.0")
-    if programs is None:
-        programs = torch.cuda.get_device_properties(q.device).multi_processor_count
-    return launch(q, k, v, causal, section or max(1, batch * heads), stages, alternate, programs)
+    programs = torch.cuda.get_device_properties(q.device).multi_processor_count
+    # Without a mask all blocks take as long, and the fewer heads are at work, the more their keys
+    # and values are shared in L2. Under a causal mask long blocks come before short ones only
+    # within a section, so it holds many heads, but no more than L2 does at 4096 tokens.
+    return launch(q, k, v, causal, 22 if causal else 2, programs)

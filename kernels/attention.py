@@ -17,6 +17,14 @@ tiles. A query's running maximum and sum rescale what was added up so far, so th
 softmax over all keys ("Online normalizer calculation for softmax", Milakov and Gimelshein, 2018;
 "FlashAttention", Dao et al., 2022).
 
+In each tile the softmax stands between two matrix products, and needs one to feed the other. In
+``triton`` every warp does all of this in turn, so that tensor cores wait for exponentials, except
+where another warp happens to be at another place. ``triton_hopper`` leaves that less to chance.
+One warp only copies tiles (by TMA, which needs no registers and computes the addresses itself), far
+ahead of use. The others start products that run asynchronously, and compute the softmax of one tile
+while the tensor cores work on the one before. Triton's language has no words for roles of warps,
+and so it is written in the language below, Gluon.
+
 A value that the causal mask hides has weight 0. Where it is NaN or infinite it may reach the result
 all the same, for 0 times NaN is NaN; which tokens it reaches differs between variants.
 """
@@ -65,16 +73,23 @@ def cost(case: Case) -> Cost:
 
 
 def tolerance(case: Case) -> Tolerance:
-    """Accept weights rounded to the case's dtype, and for ``naive`` scores rounded to it too.
+    """Accept weights rounded to the case's dtype, and for ``naive`` scores rounded to it twice.
 
-    A score of up to 6 in size is off by up to 6 roundings, and its weight by as many in relation.
-    Those errors are independent: in a mean over n keys of like weight they shrink as the mean
-    itself does, with the square root of n. A causal case has rows of few keys, and no such help.
-    The factors leave room for the worst of some 10 million elements.
+    A score of size s is then off by up to s units, and its weight by as many in relation. Sizes
+    reach 6 and more, with a long query. Where such a key outweighs the others, the result has its
+    error: a dozen units of itself. What the other keys add has errors that are independent, and in
+    a mean over n keys shrink as the mean itself does, with the square root of n. A causal case has
+    rows of few keys, and no such help. The factors are twice or more the worst of 64 heads of 4096
+    tokens, 33 million elements.
+
+    The check keeps its teeth: an output is the square root of e / n in size, 1.65 / sqrt(n), and
+    ``atol`` without a mask a quarter of that in bfloat16, 3 % in float16. With a causal mask it is
+    3 % of what the first rows hold, in bfloat16, but as much as a typical output of 2800 keys:
+    there it finds what is wrong by the largest of many errors.
     """
     unit = {"float32": 2.0**-20, "float16": 2.0**-11, "bfloat16": 2.0**-8}[case.dtype]
     keys = 1 if "causal" in case.labels else max(1, case.shape[3])
-    return Tolerance(rtol=4 * unit, atol=unit * min(12, 32 / math.sqrt(keys)))
+    return Tolerance(rtol=12 * unit, atol=unit * min(8, 96 / math.sqrt(keys)))
 
 
 def seen(tokens: int, device: torch.device) -> torch.Tensor:
@@ -143,14 +158,29 @@ def sdpa(
         )
 
 
+FLEX_BLOCK = 128
+"""Rows and columns of a block of FlexAttention's mask, unless asked for another."""
+
+
 def not_after(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
     """Say which pairs a causal mask lets through, as FlexAttention asks for it."""
     return query >= key
 
 
 def with_block_mask(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Inputs:
-    """Replace the flag by FlexAttention's mask: which tiles to skip and which to mask."""
+    """Replace the flag by FlexAttention's mask: which tiles to skip and which to mask.
+
+    Raises
+    ------
+    UnsupportedError
+        For fewer than 128 tokens: FlexAttention has another kernel for less than a block of
+        queries, for which Inductor of PyTorch 2.11 finds no configuration at some shapes.
+    """
     tokens = q.shape[2]
+    if tokens < FLEX_BLOCK:
+        raise UnsupportedError(
+            f"compiled FlexAttention takes a block of {FLEX_BLOCK} tokens or more, not {tokens}"
+        )
     mask = (
         create_block_mask(not_after, None, None, tokens, tokens, device=str(q.device))
         if causal
@@ -248,15 +278,19 @@ def attention_kernel(  # noqa: PLR0913, PLR0917
     tl.store(out + tl.arange(0, head_dim)[None, :], result, mask=rows[:, None] < tokens)
 
 
-def tiled(  # noqa: PLR0913, PLR0917
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool,
-    block_m: int = 128, block_n: int | None = None, num_warps: int = 8, stages: int = 3,
-) -> torch.Tensor:  # fmt: skip
+BLOCK_M = 128
+"""Rows of a block, each walk over the keys serving all of them."""
+
+
+def tiled(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, block_n: int | None = None
+) -> torch.Tensor:
     """Walk over the keys in tiles, in one hand-written kernel for any GPU.
 
     Rows must be contiguous; a tensor whose rows are not is copied first. Batches, heads and tokens
     may have any strides. The result is contiguous. ``block_n`` is 64 unless said. Before Hopper,
-    whose tensor cores take their operands from shared memory, it is 32: registers hold them.
+    whose tensor cores take their operands from shared memory, it is 32: registers hold them. They
+    hold the sums of the rows too, so that rows of 128 elements need eight warps and not four.
 
     Raises
     ------
@@ -276,11 +310,11 @@ def tiled(  # noqa: PLR0913, PLR0917
     q, k, v = (x if x.stride(3) == 1 else x.contiguous() for x in (q, k, v))
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     if out.numel():
-        attention_kernel[(triton.cdiv(tokens, block_m) * batch * heads,)](
+        attention_kernel[(triton.cdiv(tokens, BLOCK_M) * batch * heads,)](
             q, k, v, out, *q.stride()[:3], *k.stride()[:3], *v.stride()[:3],
             heads, heads // k.shape[1], tokens, math.log2(math.e) / math.sqrt(head_dim),
-            causal=causal, head_dim=head_dim, block_m=block_m, block_n=block_n,
-            stages=stages, num_warps=num_warps,
+            causal=causal, head_dim=head_dim, block_m=BLOCK_M, block_n=block_n,
+            stages=3, num_warps=8 if head_dim == 128 else 4,
         )  # fmt: skip
     return out
 
@@ -306,7 +340,7 @@ OPERATOR = Operator(
         Case((4, 16, 16, 4096, 64), "bfloat16", ("causal",)),
         Case((4, 16, 16, 4096, 64), "bfloat16"),
         Case((4, 16, 4, 4096, 128), "bfloat16", ("causal",)),
-        Case((2, 6, 2, 521, 128), "float16"),
+        Case((2, 6, 2, 521, 128), "float16", first_in="full"),
         Case((1, 2, 2, 257, 64), "float32", ("causal",), first_in="full"),
         Case((4097, 32, 32, 128, 128), "bfloat16", first_in="full"),
     ),

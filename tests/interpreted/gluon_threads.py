@@ -19,6 +19,8 @@ from unittest import mock
 import torch
 
 PATIENCE_S = 20.0
+"""How long a barrier is waited for before the wait counts as a deadlock."""
+
 COPY_S = 0.001
 """How long a tile holds NaN while it is copied: who does not wait for it reads that."""
 
@@ -124,6 +126,7 @@ class Threads:
         self.program = self.programs = 0
 
     def load(self, rows: Rows, at: list[int], full: Barrier, tile: Tile) -> None:
+        """Copy a tile from global memory: NaN first, then zeros past the end, then it is full."""
         part = rows.part(at)
         tile.data.fill_(float("nan"))
         time.sleep(COPY_S)
@@ -132,10 +135,12 @@ class Threads:
         full.add(transfer=-rows.block_type.nbytes)
 
     def store(self, rows: Rows, at: list[int], tile: Tile) -> None:
+        """Copy a tile to global memory, but for what is past the end."""
         part = rows.part(at)
         part.copy_(tile.data[: len(part)])
 
     def allocate(self, dtype: Any, shape: list[int], _layout: Any) -> Any:
+        """Return barriers where they are asked for, else tiles of NaN."""
         if dtype is torch.int64:
             return Barriers(Barrier() for _ in range(shape[0]))
         return Tile(torch.full(shape, float("nan"), dtype=dtype))
@@ -149,6 +154,7 @@ class Threads:
         return done[0] if len(done) == 1 else tuple(done)
 
     def specialize(self, parts: list[Any], warps: list[int], registers: list[int]) -> None:
+        """Run the partitions as threads, and raise the first error of any."""
         assert len(parts) == len(warps) + 1 == len(registers) + 1
         errors: list[BaseException] = []
 
@@ -167,6 +173,7 @@ class Threads:
             raise errors[0]
 
     def jit(self, function: Any) -> Any:
+        """Let a function be called by others as it is, and launched with a grid in brackets."""
         kernel = mock.MagicMock(side_effect=function)
 
         def at_grid(grid: tuple[int]) -> Any:
@@ -182,6 +189,7 @@ class Threads:
         return kernel
 
     def language(self) -> Any:
+        """Return what stands for ``triton.experimental.gluon.language``."""
         return mock.Mock(
             constexpr=Number,
             program_id=lambda _: self.program,
@@ -203,6 +211,7 @@ class Threads:
         )
 
     def hopper(self) -> Any:
+        """Return what stands for its module ``nvidia.hopper``."""
         return mock.Mock(
             fence_async_shared=lambda: None,
             mbarrier=mock.Mock(

@@ -7,16 +7,16 @@ The interpreter does not know Gluon, in which the kernel for Hopper GPUs is writ
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
-import triton.language as tl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels._attention_hopper import hopper
 from kernels.attention import (
+    BLOCK_M,
+    FLEX_BLOCK,
     OPERATOR,
     compiled,
     cost,
@@ -29,24 +29,8 @@ from kernels.attention import (
 from kernels.harness.spec import Case, Inputs, UnsupportedError
 from tests.interpreted.answers import assert_right, draw
 
-interpreter = pytest.importorskip("triton.runtime.interpreter")
-
-BLOCK_M, BLOCK_N = 128, 64
+BLOCK_N = 64
 SIZES = (1, 2, BLOCK_N - 1, BLOCK_N, BLOCK_N + 1, BLOCK_M - 1, BLOCK_M, BLOCK_M + 1, 211)
-DTYPES = ("float16", "bfloat16")
-
-
-@pytest.fixture(autouse=True)
-def _products_of_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the interpreter multiply bfloat16: it keeps them as bits, and would multiply those."""
-    builder = interpreter.InterpreterBuilder
-    real = builder.create_dot
-
-    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
-        a, b = (x if x.dtype != tl.bfloat16 else self.create_fp_ext(x, tl.float32) for x in (a, b))
-        return real(self, a, b, *rest)
-
-    monkeypatch.setattr(builder, "create_dot", create_dot)
 
 
 def case_of(inputs: Inputs) -> Case:
@@ -66,38 +50,34 @@ def drawn(*shape: int, causal: bool, dtype: str = "bfloat16") -> Inputs:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("tokens", SIZES)
-def test_sizes(tokens: int, dtype: str, causal: bool) -> None:
-    right(*drawn(1, 1, 1, tokens, 16, causal=causal, dtype=dtype))
+def test_sizes(tokens: int, causal: bool) -> None:
+    right(*drawn(1, 1, 1, tokens, 16, causal=causal))
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("head_dim", [16, 32, 64, 128])
-def test_head_dimensions(head_dim: int, causal: bool) -> None:
-    right(*drawn(1, 2, 1, 67, head_dim, causal=causal))
+@pytest.mark.parametrize("head_dim", [32, 64, 128])
+def test_head_dimensions_in_float16(head_dim: int, causal: bool) -> None:
+    right(*drawn(1, 1, 1, 67, head_dim, causal=causal, dtype="float16"))
 
 
-@pytest.mark.parametrize("blocks", [(128, 32), (64, 64), (64, 16)])
 @pytest.mark.parametrize("causal", [False, True])
-def test_other_tiles(causal: bool, blocks: tuple[int, int]) -> None:
-    q, k, v, _ = inputs = drawn(1, 2, 1, 131, 16, causal=causal)
-    out = tiled(q, k, v, causal, block_m=blocks[0], block_n=blocks[1])
+def test_smaller_tiles(causal: bool) -> None:
+    q, k, v, _ = inputs = drawn(1, 1, 1, 131, 16, causal=causal)
+    out = tiled(q, k, v, causal, block_n=32)
     torch.testing.assert_close(out.double(), reference(*inputs), rtol=2e-2, atol=2e-2)
 
 
-@pytest.mark.parametrize("heads", [(1, 1), (6, 6), (6, 3), (6, 2), (6, 1)])
-@pytest.mark.parametrize("causal", [False, True])
-def test_shared_keys_and_values(causal: bool, heads: tuple[int, int]) -> None:
-    right(*drawn(1, *heads, 19, 16, causal=causal))
+@pytest.mark.parametrize("heads", [(3, 3), (4, 2), (3, 1)])
+def test_shared_keys_and_values(heads: tuple[int, int]) -> None:
+    right(*drawn(2, *heads, 5, 16, causal=True))
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 2, 0, 64), (0, 4, 2, 5, 64), (2, 0, 1, 5, 64)])
-@pytest.mark.parametrize("causal", [False, True])
-def test_empty(causal: bool, shape: tuple[int, ...]) -> None:
-    q, k, v, _ = drawn(*shape, causal=causal)
-    assert tiled(q, k, v, causal).shape == q.shape
-    assert naive(q, k, v, causal).shape == q.shape
+def test_empty(shape: tuple[int, ...]) -> None:
+    q, k, v, _ = drawn(*shape, causal=True)
+    assert tiled(q, k, v, True).shape == q.shape
+    assert naive(q, k, v, True).shape == q.shape
 
 
 def spread(x: torch.Tensor, how: str) -> torch.Tensor:
@@ -117,26 +97,26 @@ def spread(x: torch.Tensor, how: str) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("how", ["tokens first", "rows are columns", "one tensor", "odd"])
-@pytest.mark.parametrize("causal", [False, True])
-def test_not_contiguous(causal: bool, how: str) -> None:
-    q, k, v, _ = drawn(1, 4, 2, 33, 16, causal=causal)
+def test_not_contiguous(how: str) -> None:
+    q, k, v, _ = drawn(2, 2, 2, 33, 16, causal=True)
+    plain = tiled(q, k, v, True)
     q, k, v = (spread(x, how) for x in (q, k, v))
     assert not any(x.is_contiguous() for x in (q, k, v))
-    right(q, k, v, causal)
-    assert tiled(q, k, v, causal).is_contiguous()
+    out = tiled(q, k, v, True)
+    assert out.is_contiguous()
+    assert torch.equal(out, plain)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_batch_of_one_repeated(causal: bool) -> None:
-    q, k, v, _ = drawn(1, 2, 1, 33, 16, causal=causal)
-    right(*(x.expand(3, -1, -1, -1) for x in (q, k, v)), causal)
+def test_batch_of_one_repeated() -> None:
+    q, k, v, _ = drawn(1, 2, 1, 33, 16, causal=True)
+    right(*(x.expand(2, -1, -1, -1) for x in (q, k, v)), True)
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-30, 1e4])
 @pytest.mark.parametrize("causal", [False, True])
 def test_scores_of_any_size(causal: bool, factor: float) -> None:
     """At 1e4 the scores reach 1e9, whose exponential overflows, and one key has all the weight."""
-    q, k, v, _ = drawn(1, 2, 2, 131, 16, causal=causal)
+    q, k, v, _ = drawn(1, 1, 1, 131, 16, causal=causal)
     q, k = q * factor, k * factor
     out = tiled(q, k, v, causal)
     assert bool(out.isfinite().all())
@@ -179,7 +159,7 @@ def test_scores_of_nothing_but_minus_infinity_are_nan(causal: bool) -> None:
     answers_as_torch(q.abs(), torch.full_like(k, -math.inf), v, causal)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.integers(1, 140), st.booleans())
 def test_any_shape(batch: int, kv_heads: int, group: int, tokens: int, causal: bool) -> None:
     right(*drawn(batch, kv_heads * group, kv_heads, tokens, 16, causal=causal))
@@ -188,7 +168,7 @@ def test_any_shape(batch: int, kv_heads: int, group: int, tokens: int, causal: b
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("variant", ["naive", "sdpa_flash", "sdpa_math"])
 def test_pytorch_variants(variant: str, causal: bool) -> None:
-    right(*drawn(2, 4, 4, 67, 64, causal=causal), variant=variant)
+    right(*drawn(2, 2, 2, 67, 64, causal=causal), variant=variant)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -197,6 +177,12 @@ def test_flex_attention_sees_the_same_pairs(causal: bool) -> None:
     with torch.compiler.set_stance("force_eager"):
         out = compiled(*with_block_mask(*inputs))
     torch.testing.assert_close(out.double(), reference(*inputs), rtol=1e-5, atol=1e-5)
+
+
+def test_flex_attention_takes_a_block_of_tokens_or_more() -> None:
+    with_block_mask(*drawn(1, 1, 1, FLEX_BLOCK, 16, causal=True))
+    with pytest.raises(UnsupportedError, match="a block of 128 tokens or more, not 127"):
+        with_block_mask(*drawn(1, 1, 1, FLEX_BLOCK - 1, 16, causal=True))
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -219,13 +205,24 @@ def test_cost_counts_the_pairs_that_are_seen() -> None:
     assert cost(whole).write_bytes == 2 * 6 * 5 * 16 * 2
 
 
+def is_refused(out: torch.Tensor, inputs: Inputs) -> bool:
+    allowed = tolerance(case_of(inputs))
+    expected = reference(*inputs)
+    return bool(((out - expected).abs() > allowed.atol + allowed.rtol * expected.abs()).any())
+
+
 def test_tolerance_finds_a_key_left_out() -> None:
     """Of 512 keys, without a mask: what one of them adds is more than what is accepted."""
     q, k, v, _ = inputs = drawn(1, 1, 1, 512, 16, causal=False)
-    allowed = tolerance(case_of(inputs))
-    right_one = reference(*inputs)
-    error = (reference(q, k[:, :, 1:], v[:, :, 1:], False) - right_one).abs()
-    assert bool((error > allowed.atol + allowed.rtol * right_one.abs()).any())
+    assert is_refused(reference(q, k[:, :, 1:], v[:, :, 1:], False), inputs)
+
+
+def test_tolerance_finds_a_key_after_the_query() -> None:
+    """In the last rows of 512 too, where each key adds little."""
+    q, k, v, _ = inputs = drawn(1, 1, 1, 512, 16, causal=True)
+    out = reference(*inputs)
+    out[:, :, 384:] = reference(q, k, v, False)[:, :, 384:]
+    assert is_refused(out, inputs)
 
 
 @pytest.mark.parametrize(
