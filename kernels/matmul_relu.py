@@ -26,8 +26,8 @@ copies such a matrix into padded rows, n**2 work that buys n**3 work at full spe
 Float32 comes in two precisions, the cases' labels: ``tf32`` keeps 11 bits of each operand and runs
 on tensor cores, ``ieee`` computes in float32 throughout, on the ordinary units. Hopper's tensor
 cores read TF32 from shared memory only along k, and B's rows run along n: left as it is, each
-block would be turned through registers, at a third of the library's speed. ``triton`` copies B
-to its transpose first, n**2 work again. For ``ieee`` the ordinary units, not the loads, set the
+block would be turned through registers, at a third of the library's speed. ``triton`` transposes
+B first, by the kernel of `kernels.transpose`, n**2 work again. For ``ieee`` the ordinary units, not the loads, set the
 pace: there ``triton`` is the pointer kernel too, in grouped order.
 """
 
@@ -46,6 +46,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernels.harness.inputs import normal
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, UnsupportedError, Variant
+from kernels.transpose import tiled
 
 TMA_BYTES = 16  # what TMA asks of addresses and row strides
 LINE_BYTES = 128  # what rows are padded to: whole cache lines; also a step along k
@@ -349,7 +350,7 @@ def streamed(
     turned = a.itemsize == 4
     if major not in STAGES or (turned and precision == "ieee"):
         return launch_pointers(a, b, precision, GROUP)
-    a, b, c = readable_by_tma(a), readable_by_tma(b.t() if turned else b), a.new_empty((m, n))
+    a, b, c = readable_by_tma(a), readable_by_tma(tiled(b) if turned else b), a.new_empty((m, n))
     tile, block_k = tile or choose(m, n, a.itemsize, processors), LINE_BYTES // a.itemsize
     block_m, block_n, num_warps, num_stages, parts = tile
     aligned = n * c.itemsize % TMA_BYTES == 0
