@@ -27,8 +27,8 @@ Float32 comes in two precisions, the cases' labels: ``tf32`` keeps 11 bits of ea
 on tensor cores, ``ieee`` computes in float32 throughout, on the ordinary units. Hopper's tensor
 cores read TF32 from shared memory only along k, and B's rows run along n: left as it is, each
 block would be turned through registers, at a third of the library's speed. ``triton`` transposes
-B first, by the kernel of `kernels.transpose`, n**2 work again. For ``ieee`` the ordinary units, not the loads, set the
-pace: there ``triton`` is the pointer kernel too, in grouped order.
+B first, by the kernel of `kernels.transpose`, n**2 work again. For ``ieee`` the ordinary units,
+not the loads, set the pace: there ``triton`` is the pointer kernel too, in grouped order.
 """
 
 from __future__ import annotations
