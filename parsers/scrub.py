@@ -64,7 +64,9 @@ def _secret_pattern(secrets: Iterable[str]) -> re.Pattern[bytes] | None:
     return re.compile(b"|".join(parts)) if parts else None
 
 
-def find_leaks(path: Path | str, secrets: Iterable[str] = ()) -> list[str]:
+def find_leaks(
+    path: Path | str, secrets: Iterable[str] = (), harmless: Iterable[str] = ()
+) -> list[str]:
     """List the printable strings of any file that hold a path, an IP address or a secret.
 
     Parameters
@@ -73,6 +75,9 @@ def find_leaks(path: Path | str, secrets: Iterable[str] = ()) -> list[str]:
         A file of any format; it is searched byte by byte.
     secrets
         Names that must not be in it, such as those of `local_secrets`.
+    harmless
+        Texts with slashes that may be in it, such as names of ranges: where the length that
+        precedes one happens to be the code of a slash, it looks like a path.
 
     Returns
     -------
@@ -82,6 +87,8 @@ def find_leaks(path: Path | str, secrets: Iterable[str] = ()) -> list[str]:
     secret = _secret_pattern(secrets)
     found: dict[str, None] = {}
     content = Path(path).read_bytes()
+    for name in harmless:
+        content = content.replace(name.encode(), b" " * len(name.encode()))
     patterns = [_LIKELY_PATH, _IPV6, *([secret] if secret else [])]
     if b"\0" in content:
         # In a binary file a length that happens to be a printable character may precede a path.

@@ -139,3 +139,14 @@ def test_find_leaks(tmp_path: Path, content: bytes, leaks: int) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     assert len(find_leaks(path, ["bo", "long-secret"])) == leaks
+
+
+def test_a_range_after_a_length_that_reads_as_a_slash_is_no_path(tmp_path: Path) -> None:
+    name = "cross_entropy/naive/8192x32768-bfloat16-ignored"
+    assert len(name) == ord("/")
+    path = tmp_path / "report"
+    path.write_bytes(b"\0/" + name.encode() + b"\0")
+    assert find_leaks(path) == [f"/{name}"]
+    assert find_leaks(path, harmless=[name]) == []
+    path.write_bytes(b"\0" + name.encode() + b"/home/alice/x.py\0")
+    assert find_leaks(path, harmless=[name]) != []
