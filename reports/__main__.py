@@ -12,6 +12,10 @@ import pandas as pd
 from reports.checks import CHECK_FRAMES, checks_page
 from reports.frames import Frames, FramesError, load, read
 from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
+from reports.summary import compare
+
+COMPARISON = "comparison.parquet"
+"""Beside the frames of an operator: what its page compares, which the index reads again."""
 
 _BUILD_FRAMES = ("builds", "runs")
 
@@ -79,9 +83,29 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
     if options.command == "index":
         operators = [load(folder) for folder in options.folders]
         stale = [frames.operator for frames in operators if _stale(frames, current)]
-        return index_page(operators, options.source, stale)
+        return index_page(operators, options.source, stale, _comparisons(options.folders))
     frames = load(options.folder)
-    return operator_page(frames, options.source, stale=_stale(frames, current))
+    comparison = compare(frames)
+    _keep(comparison, options.folder / COMPARISON)
+    stale_now = _stale(frames, current)
+    return operator_page(frames, options.source, stale=stale_now, comparison=comparison)
+
+
+def _comparisons(folders: list[Path]) -> dict[str, pd.DataFrame]:
+    """Read the comparison frames that are there, by operator."""
+    paths = [folder / COMPARISON for folder in folders]
+    frames = [pd.read_parquet(path) for path in paths if path.is_file()]
+    return {str(frame["operator"].iloc[0]): frame for frame in frames if len(frame)}
+
+
+def _keep(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame so that it is never seen half written."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        frame.to_parquet(partial, index=False)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _some(folder: Path, frames: tuple[str, ...]) -> dict[str, pd.DataFrame]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reports import timing
 from reports.columns import Table
 from reports.format import (
     MISSING,
@@ -69,18 +68,21 @@ def _cells(frames: Frames, case: str, ours: Row, other: Row | None) -> tuple[str
         percent(ours["equal_copy_share"]),
         quantity(ours["flops_per_s"], "FLOP/s") if ours["intense"] else MISSING,
         MISSING if other is None else cell_code(other["variant"]),
-        _against(frames, case, ours, other),
+        _against(ours, other),
     )
 
 
-def _against(frames: Frames, case: str, ours: Row, other: Row | None) -> str:
-    """Return our time over the other's, with its interval: below 1 ours is faster."""
+def _against(ours: Row, other: Row | None) -> str:
+    """Return our time over the other's, with its interval: below 1 ours is faster.
+
+    One of the two is the fastest of the case, over which the slowdown of the other is known.
+    """
     if other is None:
         return MISSING
-    samples = frames.samples[frames.samples["case"] == case]
-    above, below = (samples[samples["variant"] == row["variant"]] for row in (ours, other))
-    found = timing.ratio(above, below)
-    if found is None:
-        return MISSING
-    low, high = (MISSING if v is None else digits(v, 4) for v in (found.low, found.high))
-    return times(found.value, 4) + bracket(low, high)
+    parts = ("slowdown", "slowdown_low", "slowdown_high")
+    if ours["slowdown"] > other["slowdown"]:
+        value, low, high = (ours[part] for part in parts)
+    else:
+        value, high, low = (None if other[part] is None else 1 / other[part] for part in parts)
+    bounds = (MISSING if bound is None else digits(bound, 4) for bound in (low, high))
+    return times(value, 4) + bracket(*bounds)

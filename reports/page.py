@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -40,7 +40,9 @@ from reports.verdict import Verdict, judge
 LIVE, REPLAY = "live", "replay"
 
 
-def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[str, str]:
+def operator_page(
+    frames: Frames, source: str, *, stale: bool = False, comparison: pd.DataFrame | None = None
+) -> dict[str, str]:
     """Write one operator's comparison.
 
     Parameters
@@ -51,13 +53,15 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
         ``"live"`` or ``"replay"``.
     stale
         Whether the operator's source has changed since it was measured.
+    comparison
+        The frame that `compare` makes of ``frames``, where it is at hand.
 
     Returns
     -------
     dict
         Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg`` and ``<op>.bytes.svg``.
     """
-    by_case = _by_case(frames)
+    by_case = _by_case(frames, comparison)
     name = frames.operator
     figures = {
         f"{name}.time.svg": time_figure(by_case),
@@ -67,9 +71,9 @@ def operator_page(frames: Frames, source: str, *, stale: bool = False) -> dict[s
     return page(name, name, "operator.md.j2", context, figures)
 
 
-def _by_case(frames: Frames) -> dict[str, list[Row]]:
+def _by_case(frames: Frames, comparison: pd.DataFrame | None) -> dict[str, list[Row]]:
     """Return the rows of the comparison frame by case."""
-    rows = records(compare(frames))
+    rows = records(compare(frames) if comparison is None else comparison)
     return {case: [row for row in rows if row["case"] == case] for case in cases(frames)}
 
 
@@ -98,14 +102,27 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
 
 
 def index_page(
-    operators: Iterable[Frames], source: str, stale: Collection[str] = ()
+    operators: Iterable[Frames],
+    source: str,
+    stale: Collection[str] = (),
+    comparisons: Mapping[str, pd.DataFrame] | None = None,
 ) -> dict[str, str]:
     """Write the index: one row an operator and case. Returns text by file name.
 
-    ``stale`` names the operators whose source has changed since they were measured.
+    Parameters
+    ----------
+    operators
+        What is known of each.
+    source
+        ``"live"`` or ``"replay"``.
+    stale
+        Names of the operators whose source has changed since they were measured.
+    comparisons
+        The frames that `compare` makes, by operator, where they are at hand.
     """
     listed = sorted(operators, key=lambda frames: frames.operator)
-    compared = [(frames, _by_case(frames)) for frames in listed]
+    known = comparisons or {}
+    compared = [(frames, _by_case(frames, known.get(frames.operator))) for frames in listed]
     rows: list[tuple[str, ...]] = []
     for frames, by_case in compared:
         for verdict in _verdicts(frames, by_case):

@@ -7,14 +7,13 @@ temperature. Ratios of two variants are therefore resampled by round, which canc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
-CONFIDENCE = 0.95
+INTERVAL_PCT = (2.5, 97.5)
 RESAMPLES = 9_999
 SEED = 20_259
 """Any fixed number: the same samples must give the same interval."""
@@ -26,9 +25,6 @@ Six is the fewest for which that reaches 95 %; below it no interval is given."""
 WIDE_SPREAD = 0.05
 """An interquartile range above 5 % of the median is said. On an idle GPU it is 1 % or less; more
 means that clocks moved or that something else ran."""
-
-BATCH = 2_000
-"""Resamples held in memory at once."""
 
 Values = npt.NDArray[np.float64]
 
@@ -42,32 +38,31 @@ class Estimate:
     high: float | None = None
 
 
-def _median(values: Values, axis: int = -1) -> Any:
-    return np.median(values, axis=axis)
+@lru_cache(maxsize=16)
+def _draws(size: int) -> npt.NDArray[np.intp]:
+    """Draw which of ``size`` rounds each resample takes; the same ones for every variant."""
+    return np.random.default_rng(SEED).integers(0, size, (RESAMPLES, size))
 
 
-def _ratio_of_medians(above: Values, below: Values, axis: int = -1) -> Any:
-    return np.median(above, axis=axis) / np.median(below, axis=axis)
+@lru_cache(maxsize=256)
+def _resampled(raw: bytes) -> Values:
+    """Return the median of each resample of the values in a buffer.
+
+    A variant's resamples serve its own interval and all its ratios. ``scipy.stats.bootstrap`` would
+    draw them anew for each, which took most of the time that a page took.
+    """
+    samples = np.frombuffer(raw, dtype=np.float64)
+    return np.asarray(np.median(samples[_draws(samples.size)], axis=1))
 
 
-def _bounds(data: tuple[Values, ...], statistic: Any) -> tuple[float, float]:
-    """Bootstrap a 95 % interval by percentiles.
+def _bounds(resamples: Values) -> tuple[float, float]:
+    """Return the 95 % interval by percentiles.
 
     BCa would correct the bias with a jackknife, which fails for a median among ties: event timers
     tick in steps, so ties are the rule.
     """
-    result = stats.bootstrap(
-        data,
-        statistic,
-        n_resamples=RESAMPLES,
-        batch=BATCH,
-        paired=len(data) > 1,
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        random_state=np.random.default_rng(SEED),
-    )
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+    low, high = np.percentile(resamples, INTERVAL_PCT)
+    return float(low), float(high)
 
 
 def median(values: Values) -> Estimate | None:
@@ -76,7 +71,7 @@ def median(values: Values) -> Estimate | None:
         return None
     if values.size < FEWEST_SAMPLES:
         return Estimate(float(np.median(values)))
-    return Estimate(float(np.median(values)), *_bounds((values,), _median))
+    return Estimate(float(np.median(values)), *_bounds(_resampled(values.tobytes())))
 
 
 def ratio(above: pd.DataFrame, below: pd.DataFrame) -> Estimate | None:
@@ -98,10 +93,11 @@ def ratio(above: pd.DataFrame, below: pd.DataFrame) -> Estimate | None:
         return None
     pairs = above.dropna(subset=["round"]).merge(below.dropna(subset=["round"]), on="round")
     if len(pairs) >= FEWEST_SAMPLES:
-        data = (values(pairs["duration_ns_x"]), values(pairs["duration_ns_y"]))
-        return Estimate(float(_ratio_of_medians(*data)), *_bounds(data, _ratio_of_medians))
+        tops, bottoms = (values(pairs[f"duration_ns_{side}"]) for side in "xy")
+        resamples = _resampled(tops.tobytes()) / _resampled(bottoms.tobytes())
+        return Estimate(float(np.median(tops) / np.median(bottoms)), *_bounds(resamples))
     tops, bottoms = values(above["duration_ns"]), values(below["duration_ns"])
-    return Estimate(float(_ratio_of_medians(tops, bottoms)))
+    return Estimate(float(np.median(tops) / np.median(bottoms)))
 
 
 def values(durations: pd.Series[float]) -> Values:

@@ -9,6 +9,7 @@ rule report:
         html="results/reports/{operator}.html",
         time="results/reports/{operator}.time.svg",
         bytes="results/reports/{operator}.bytes.svg",
+        comparison=f"{FRAMES}/comparison.parquet",
     log:
         f"{RESULTS}/logs/{{operator}}/report.log",
     benchmark:
@@ -32,7 +33,7 @@ rule index:
         frames=expand(
             f"{RESULTS}/frames/{{operator}}/{{frame}}.parquet",
             operator=OPERATORS,
-            frame=ALL_FRAMES,
+            frame=(*ALL_FRAMES, "comparison"),
         ),
         code=REPORTS,
         templates=TEMPLATES,

@@ -28,9 +28,9 @@ def shared() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def ncu_report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real Nsight Compute report: the recorded capture, unpacked."""
-    recorded = ROOT / "captures/h200/gelu/ncu/all.ncu-rep.gz"
-    with plain(recorded, "record it again") as report:
+    """A real Nsight Compute report, unpacked."""
+    recorded = ROOT / "tests/data/gelu.ncu-rep.gz"
+    with plain(recorded, "restore it") as report:
         return Path(shutil.copy(report, tmp_path_factory.mktemp("ncu")))
 
 

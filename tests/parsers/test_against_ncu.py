@@ -27,7 +27,7 @@ def printed(root: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def counters(root: Path) -> pd.DataFrame:
-    with plain(root / "captures/h200/gelu/ncu/all.ncu-rep.gz", "record it again") as report:
+    with plain(root / "tests/data/gelu.ncu-rep.gz", "restore it") as report:
         return ncu.parse(report)
 
 
