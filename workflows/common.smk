@@ -183,7 +183,10 @@ def provenance(wildcards, input):
 
 
 def all_captures(wildcards):
-    """Return what every pass wrote for an operator, or every file of its recorded captures."""
+    """Return what every pass wrote for an operator, or the files of its recorded captures.
+
+    The hundreds of PTX and SASS texts beside ``builds.csv`` are for people to read.
+    """
     folders = [Path(CAPTURES, wildcards.operator, name) for name in PASSES]
     if SOURCE == "live":
         return [str(folder) for folder in folders]
@@ -193,7 +196,12 @@ def all_captures(wildcards):
                 f"{folder}: no recorded capture; measure {wildcards.operator} on a GPU and keep"
                 " it with `snakemake captures/record`"
             )
-    return sorted(str(path) for folder in folders for path in folder.glob("*") if path.is_file())
+    return sorted(
+        str(path)
+        for folder in folders
+        for path in folder.iterdir()
+        if not {".ptx", ".sass"} & set(path.suffixes)
+    )
 
 
 def checked_frames(_):

@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from kernels.harness.errors import HarnessError
@@ -128,13 +129,13 @@ def _module_file(name: str, folder: Path) -> Path:
 
 
 def _imported_files(path: Path, folder: Path) -> Iterator[Path]:
+    parents = path.relative_to(folder.parent).parent.parts
     try:
-        tree = ast.parse(path.read_bytes(), filename=path.name)
+        modules = _imported_modules(path.read_bytes(), path.name, parents)
     except (SyntaxError, ValueError) as error:
         where = path.relative_to(folder.parent)
         raise OperatorError(str(where), f"not Python, {error}", "mend the module") from error
-    parents = path.relative_to(folder.parent).parent.parts
-    for module in _imported_modules(tree, parents):
+    for module in modules:
         package, *parts = module.split(".")
         if package != PACKAGE or not parts or parts[0] == HARNESS:
             continue
@@ -144,14 +145,19 @@ def _imported_files(path: Path, folder: Path) -> Iterator[Path]:
                 yield candidate
 
 
-def _imported_modules(tree: ast.Module, parents: tuple[str, ...]) -> Iterator[str]:
-    """Yield the absolute names that may be modules; ``from a import b`` gives ``a`` and ``a.b``."""
-    for node in ast.walk(tree):
+@cache
+def _imported_modules(content: bytes, name: str, parents: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the absolute names that may be modules; ``from a import b`` gives ``a`` and ``a.b``.
+
+    While a Snakefile is read, each module is asked for many times; its content is the key.
+    """
+    found: list[str] = []
+    for node in ast.walk(ast.parse(content, filename=name)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             # One dot is the module's own package, each further dot the package above.
             base = (PACKAGE, *parents[1:])[: len(parents) + 1 - node.level] if node.level else ()
             module = ".".join([*base, *([node.module] if node.module else [])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return tuple(found)
