@@ -21,12 +21,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def commit() -> str | None:
     """Return the commit of this checkout, with ``+changes`` where tracked files differ from it.
 
-    A tree without git (a container image, a copied folder) names its commit in the environment
-    variable ``ROOFSNAKE_COMMIT``; without either there is none.
+    Where the environment variable ``ROOFSNAKE_COMMIT`` is set, it names the commit: that of a tree
+    without git, such as a container image, or with another's. Without either there is none.
     """
+    if named := os.environ.get("ROOFSNAKE_COMMIT"):
+        return named
     head = _git("rev-parse", "HEAD")
     if head is None:
-        return os.environ.get("ROOFSNAKE_COMMIT")
+        return None
     return f"{head}+changes" if _git("status", "--porcelain", "--untracked-files=no") else head
 
 

@@ -1,4 +1,4 @@
-"""Runs each file of tests/interpreted in a process whose Triton interprets kernels."""
+"""Runs tests/interpreted in processes whose Triton interprets kernels."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from kernels.harness import discovery
-from tests.checkouts import ROOT
-
-FILES = sorted(path.name for path in (ROOT / "tests/interpreted").glob("test_*.py"))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_kernels_under_the_interpreter(root: Path, name: str) -> None:
+def test_kernels_under_the_interpreter(root: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "tests/interpreted", "-p", "no:cacheprovider"]
     answer = subprocess.run(
-        [sys.executable, "-m", "pytest", f"tests/interpreted/{name}", "-p", "no:cacheprovider"],
+        [*command, "--numprocesses=auto", "--dist=loadfile"],
         cwd=root,
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
@@ -27,9 +22,12 @@ def test_kernels_under_the_interpreter(root: Path, name: str) -> None:
         check=False,
     )
     assert answer.returncode == 0, answer.stdout[-4000:]
-    assert re.search(r"\d+ passed", answer.stdout)
+    passed = re.search(r"(\d+) passed", answer.stdout)
+    assert passed is not None
+    assert int(passed.group(1)) >= 20 * len(discovery.names())
     assert "skipped" not in answer.stdout
 
 
-def test_every_operator_has_its_file() -> None:
-    assert {f"test_{operator}.py" for operator in discovery.names()} <= set(FILES)
+def test_every_operator_has_its_file(root: Path) -> None:
+    files = {path.name for path in (root / "tests/interpreted").glob("test_*.py")}
+    assert {f"test_{operator}.py" for operator in discovery.names()} <= files
