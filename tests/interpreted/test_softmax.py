@@ -26,7 +26,7 @@ tiled = partial(online, depth=2, held=4, num_warps=1, near=2048)
 TILE, END = 256, 512
 pieces = partial(split, block=128, lag=2, num_warps=1)
 Function = Callable[[torch.Tensor], torch.Tensor]
-FUNCTIONS = (whole_rows, online, tiled, split, pieces)
+FUNCTIONS = (whole_rows, online, tiled, pieces)
 
 
 def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
@@ -71,8 +71,8 @@ def test_programs_share_the_rows(programs: int) -> None:
     right(partial(tiled, programs=programs), torch.randn(5, 800))
 
 
-@pytest.mark.parametrize("columns", [127, 128, 129, 640])
-@pytest.mark.parametrize("lag", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("columns", [127, 128, 257])
+@pytest.mark.parametrize("lag", [1, 4, 5, 9])
 def test_every_piece_is_summarised_before_it_is_written(lag: int, columns: int) -> None:
     right(partial(split, block=128, lag=lag), torch.randn(5, columns))
 
