@@ -10,14 +10,16 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import zip_longest
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.transforms import Transform, offset_copy
 
 from reports.format import TIMES, digits, scale, times
 from reports.frames import Row
@@ -28,8 +30,17 @@ BASELINE, OTHER, WRITTEN = "#8f8f8f", "#3b82c4", "#d08a2e"
 LOGARITHMIC = 50
 """From this ratio of longest to shortest on, short bars would vanish on a linear axis."""
 
-WIDTH = 7.2
-"""Inches."""
+WIDTH, SHORTEST = 7.2, 2.0
+"""Of a figure and of an axis at least, in inches: long names make a figure wider, not its axes."""
+
+EDGE, LEGEND = 0.16, 0.28
+"""Left of names and right of axes, and the height of a legend, in inches."""
+
+GAP = 5
+"""Between an axis or a bar and its text, in points."""
+
+CHARACTER, BROAD = 0.6, 1.0
+"""Widths of a character and of one of ``mwMW`` in font sizes, so that no font is measured."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +51,25 @@ class Grid:
     ----------
     columns
         Panels side by side.
-    bar, margin
+    bar, above, below
         Height of a bar, and what a panel needs above and below its bars, in inches.
     font
         Size of the text in points.
-    room
-        Length of the axis over that of the longest bar: what is right of it is for its label.
     """
 
     columns: int
     bar: float
-    margin: float
+    above: float
+    below: float
     font: float
-    room: float
+
+    def inches(self, texts: list[str]) -> float:
+        """Return the width of the longest text and of the gap before it."""
+        widths = [sum(BROAD if c in "mwMW" else CHARACTER for c in text) for text in texts]
+        return (max(widths, default=0) * self.font + GAP) / 72
 
 
-FEW, MANY = Grid(1, 0.30, 0.95, 9, 1.3), Grid(2, 0.19, 0.72, 7, 1.75)
+FEW, MANY = Grid(1, 0.30, 0.38, 0.57, 9), Grid(2, 0.19, 0.29, 0.43, 7)
 ONE_COLUMN = 4
 """Up to so many panels stand in one column."""
 
@@ -75,7 +89,10 @@ _STYLE: dict[str, Any] = {
     "text.parse_math": False,
 }
 
-Draw = Callable[[Axes, list[Row], float], None]
+Room = Callable[[list[str]], float]
+"""Length of an axis over that of its longest bar: what is right of it is for these texts."""
+
+Draw = Callable[[Axes, list[Row], Room], None]
 
 
 def time_figure(cases: dict[str, list[Row]]) -> str:
@@ -91,37 +108,45 @@ def time_figure(cases: dict[str, list[Row]]) -> str:
 
 def bytes_figure(cases: dict[str, list[Row]]) -> str:
     """Draw DRAM bytes read and written, of the ncu pass, with a line at the fewest."""
-    return _figure(cases, "dram_bytes", _draw_bytes)
+    return _figure(cases, "dram_bytes", _draw_bytes, top=LEGEND)
 
 
-def _figure(cases: dict[str, list[Row]], key: str, draw: Draw) -> str:
+def _figure(cases: dict[str, list[Row]], key: str, draw: Draw, top: float = 0.0) -> str:
+    """Draw all panels, by a layout in inches, and ``top`` inches with a legend above them."""
     panels = [(case, [r for r in rows if r[key] is not None]) for case, rows in cases.items()]
+    panels = panels or [("", [])]
     grid = FEW if len(panels) <= ONE_COLUMN else MANY
     heights = _heights(grid, [len(rows) for _, rows in panels])
+    left = EDGE + grid.inches([row["variant"] for _, rows in panels for row in rows])
+    least = max(SHORTEST, grid.inches([case for case, _ in panels]))
+    length = max(WIDTH / grid.columns - left - EDGE, least)
+    wide, tall = grid.columns * (left + length + EDGE), top + sum(heights)
     with matplotlib.style.context(["default", _STYLE | {"font.size": grid.font}]):
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.09))
-        FigureCanvasSVG(figure)
-        axes = figure.subplots(
-            len(heights), grid.columns, squeeze=False, gridspec_kw={"height_ratios": heights}
-        )
-        for axis, panel in zip_longest(axes.flat, panels or [("", [])]):
-            if panel is None:
-                axis.set_axis_off()
-            else:
-                case, rows = panel
-                _panel(axis, case, rows, draw, grid.room)
-        _legend(figure)
+        figure = Figure(figsize=(wide, tall))
+        figure.patch.set_visible(False)
+        for place, (case, rows) in enumerate(panels):
+            row, column = divmod(place, grid.columns)
+            x, y = left + column * wide / grid.columns, sum(heights[row + 1 :]) + grid.below
+            height = heights[row] - grid.above - grid.below
+            axis = figure.add_axes((x / wide, y / tall, length / wide, height / tall))
+            _panel(axis, case, rows, draw, partial(_room, grid, length))
+        if top:
+            _legend(figure)
         buffer = io.StringIO()
-        figure.savefig(
-            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": "Roofsnake"}
-        )
+        # savefig would draw twice.
+        metadata = {"Date": None, "Creator": "Roofsnake"}
+        FigureCanvasSVG(figure).print_svg(buffer, metadata=metadata)  # type: ignore[no-untyped-call]
     return buffer.getvalue()
 
 
 def _heights(grid: Grid, bars: list[int]) -> list[float]:
     """Return the height of each row of panels, in inches: that of its tallest panel."""
-    tall = [grid.bar * max(number, 1) + grid.margin for number in bars] or [grid.margin]
+    tall = [grid.bar * max(number, 1) + grid.above + grid.below for number in bars]
     return [max(tall[i : i + grid.columns]) for i in range(0, len(tall), grid.columns)]
+
+
+def _room(grid: Grid, length: float, labels: list[str]) -> float:
+    return length / max(length - grid.inches(labels), length / 4)
 
 
 def _legend(figure: Figure) -> None:
@@ -131,50 +156,73 @@ def _legend(figure: Figure) -> None:
         label: h for handles, labels in labelled for h, label in zip(handles, labels, strict=True)
     }
     if known:
-        figure.legend(
-            known.values(), known, frameon=False, ncols=len(known), loc="outside upper right"
-        )
+        figure.legend(known.values(), known, frameon=False, ncols=len(known), loc="upper right")
 
 
-def _panel(axis: Axes, case: str, rows: list[Row], draw: Draw, room: float) -> None:
-    axis.set_title(case)
+def _panel(axis: Axes, case: str, rows: list[Row], draw: Draw, room: Room) -> None:
+    axis.set_title(case, y=1.0)
     if not rows:
         axis.set_axis_off()
         axis.text(0, 0.5, "nothing was measured", transform=axis.transAxes, va="center")
         return
-    axis.set_yticks(range(len(rows)), [row["variant"] for row in rows])
+    axis.patch.set_visible(False)
+    axis.yaxis.set_visible(False)
     axis.set_ylim(len(rows) - 0.4, -0.6)
-    axis.tick_params(axis="y", length=0)
+    left = _beside(axis, axis.get_yaxis_transform(), -GAP)
+    for place, row in enumerate(rows):
+        axis.text(0, place, row["variant"], transform=left, ha="right", va="center")
     draw(axis, rows, room)
 
 
-def _draw_times(axis: Axes, rows: list[Row], room: float) -> None:
+def _beside(axis: Axes, transform: Transform, points: float) -> Transform:
+    return offset_copy(transform, cast("Figure", axis.figure), points, 0, units="points")
+
+
+def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
     medians = [row["median_ns"] for row in rows]
     unit = scale([value * 1e-9 for value in medians], "s")
     widths = [value * 1e-9 / unit.factor for value in medians]
-    axis.barh(
-        range(len(rows)),
-        widths,
-        height=0.62,
-        color=[BASELINE if row["baseline"] else OTHER for row in rows],
-        xerr=[_whiskers(rows, "low", unit.factor), _whiskers(rows, "high", unit.factor)],
-        error_kw={"ecolor": INK, "elinewidth": 1, "capsize": 2},
+    colors = [BASELINE if row["baseline"] else OTHER for row in rows]
+    _bars(axis, [0.0] * len(rows), widths, colors)
+    whiskers = [_whiskers(rows, side, unit.factor) for side in ("low", "high")]
+    axis.errorbar(
+        widths, range(len(rows)), xerr=whiskers, fmt="none", ecolor=INK, elinewidth=1, capsize=2
     )
     labels = []
     for row, width in zip(rows, widths, strict=True):
         gain = "" if row["speedup"] is None or row["baseline"] else f" · {times(row['speedup'])}"
         labels.append(f"{digits(width, 4)} {unit.unit}{gain}")
-    ends = [row["median_high_ns"] or row["median_ns"] for row in rows]
-    _labels(axis, [end * 1e-9 / unit.factor for end in ends], labels)
+    ends = [(row["median_high_ns"] or row["median_ns"]) * 1e-9 / unit.factor for row in rows]
+    _labels(axis, ends, labels)
     logarithmic = min(widths) > 0 and max(widths) / min(widths) >= LOGARITHMIC
     if logarithmic:
         axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator())
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         shortest = min(widths) / 2
         # The axis is as much longer than the longest bar as a linear one would be.
-        axis.set_xlim(shortest, shortest * (max(widths) / shortest) ** room)
+        axis.set_xlim(shortest, shortest * (max(ends) / shortest) ** room(labels))
     else:
-        axis.set_xlim(0, max(widths) * room or 1)
+        axis.set_xlim(0, max(ends) * room(labels) or 1)
     axis.set_xlabel(f"median time, {unit.unit}{' (log)' if logarithmic else ''} (time pass)")
+
+
+def _bars(
+    axis: Axes, starts: list[float], lengths: list[float], colors: list[str], label: str = ""
+) -> None:
+    """Draw bars as one collection; a patch a bar, as of ``barh``, takes longer."""
+    corners = [
+        [
+            (start, y - 0.31),
+            (start + length, y - 0.31),
+            (start + length, y + 0.31),
+            (start, y + 0.31),
+        ]
+        for y, (start, length) in enumerate(zip(starts, lengths, strict=True))
+    ]
+    bars = PolyCollection(corners, facecolors=colors, linewidths=0, label=label)
+    axis.add_collection(bars, autolim=False)
 
 
 def _whiskers(rows: list[Row], side: str, factor: float) -> list[float]:
@@ -183,20 +231,18 @@ def _whiskers(rows: list[Row], side: str, factor: float) -> list[float]:
 
 
 def _labels(axis: Axes, ends: list[float], labels: list[str]) -> None:
-    for position, (end, label) in enumerate(zip(ends, labels, strict=True)):
-        axis.annotate(
-            label, (end, position), xytext=(5, 0), textcoords="offset points", va="center"
-        )
+    right = _beside(axis, axis.transData, GAP)
+    for place, (end, label) in enumerate(zip(ends, labels, strict=True)):
+        axis.text(end, place, label, transform=right, va="center")
 
 
-def _draw_bytes(axis: Axes, rows: list[Row], room: float) -> None:
+def _draw_bytes(axis: Axes, rows: list[Row], room: Room) -> None:
     least = next((row["min_bytes"] for row in rows if row["min_bytes"] is not None), None)
     unit = scale([row["dram_bytes"] for row in rows] + [least], "B")
     read = [row["dram_read_bytes"] / unit.factor for row in rows]
     written = [row["dram_write_bytes"] / unit.factor for row in rows]
-    places = range(len(rows))
-    axis.barh(places, read, height=0.62, color=OTHER, label="read")
-    axis.barh(places, written, left=read, height=0.62, color=WRITTEN, label="written")
+    _bars(axis, [0.0] * len(rows), read, [OTHER], label="read")
+    _bars(axis, read, written, [WRITTEN], label="written")
     totals = [row["dram_bytes"] / unit.factor for row in rows]
     labels = [
         f"{digits(total)} {unit.unit}"
@@ -207,5 +253,5 @@ def _draw_bytes(axis: Axes, rows: list[Row], room: float) -> None:
     if line is not None:
         axis.axvline(line, color=INK, linestyle="--", linewidth=1, label="fewest")
     _labels(axis, [max(total, line or 0) for total in totals], labels)
-    axis.set_xlim(0, max([*totals, line or 0]) * room or 1)
+    axis.set_xlim(0, max([*totals, line or 0]) * room(labels) or 1)
     axis.set_xlabel(f"DRAM bytes, {unit.unit} (ncu pass)")

@@ -76,18 +76,16 @@ def idle_shares(timeline: pd.DataFrame) -> dict[tuple[str, str], float]:
     From the start of the first to the end of the last launch; the median over the repeats. The
     profiler lengthens launches, so the share is an upper bound.
     """
-    rows = timeline.dropna(subset=[*KEY, "start_ns"])
-    shares: dict[tuple[str, str], list[float]] = {}
-    for (variant, case, _), group in rows.groupby(["variant", "case", "repeat"], dropna=False):
-        shares.setdefault((str(variant), str(case)), []).append(_idle(group))
-    return {pair: float(pd.Series(values).median()) for pair, values in shares.items()}
-
-
-def _idle(group: pd.DataFrame) -> float:
-    ordered = group.sort_values("start_ns")
-    start = ordered["start_ns"].astype("int64")
-    end = start + ordered["duration_ns"].astype("int64")
-    latest = end.cummax()
-    gaps = (start - latest.shift()).clip(lower=0).sum()
-    whole = latest.iloc[-1] - start.iloc[0]
-    return float(gaps / whole) if whole > 0 else 0.0
+    names = ["variant", "case", "repeat"]
+    rows = timeline.dropna(subset=[*KEY, "start_ns"]).sort_values("start_ns")
+    spans = rows[names].assign(start=rows["start_ns"], end=rows["start_ns"] + rows["duration_ns"])
+    spans["latest"] = spans.groupby(names, dropna=False)["end"].cummax()
+    before = spans.groupby(names, dropna=False)["latest"].shift()
+    spans["gap"] = (spans["start"] - before).clip(lower=0)
+    ranges = spans.groupby(names, dropna=False).agg(
+        gaps=("gap", "sum"), first=("start", "min"), last=("end", "max")
+    )
+    whole = ranges["last"] - ranges["first"]
+    ranges["share"] = (ranges["gaps"] / whole).where(whole > 0, 0.0)
+    medians = ranges.groupby(level=["variant", "case"])["share"].median().reset_index()
+    return {(row["variant"], row["case"]): float(row["share"]) for row in records(medians)}

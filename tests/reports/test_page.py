@@ -319,4 +319,14 @@ def test_one_legend_for_all_panels() -> None:
 
 def test_wide_ranges_are_logarithmic() -> None:
     frames = make(samples=sample_rows({"naive": 1e6, "triton": 1e3}))
-    assert "(log)" in time_figure({CASE: records(compare(frames))})
+    svg = time_figure({CASE: records(compare(frames))})
+    assert "(log)" in svg
+    assert {"10", "100"} <= {e.text for e in ET.fromstring(svg).iter()}
+
+
+def test_long_names_make_figures_wider() -> None:
+    (row, *_) = records(compare(few()))
+    figures = [time_figure({CASE: [row | {"variant": "v" * size}]}) for size in (8, 80)]
+    short, long = (float(ET.fromstring(f).attrib["width"].removesuffix("pt")) for f in figures)
+    assert short == pytest.approx(7.2 * 72)
+    assert long > short
