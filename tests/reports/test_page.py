@@ -237,7 +237,7 @@ def test_an_intense_case_shows_flops_in_place_of_shares() -> None:
     assert f"{times} Samples | Status |" in markdown
     assert "Tensor pipe, % of peak | SM, % of peak" in markdown
     assert re.search(r"reaches 41\d TFLOP/s \(time pass\)\. The memory system limits it", markdown)
-    (row,) = [s for s in index_page([frames], "live")["index.md"].splitlines() if "[gelu]" in s]
+    row, _ = [s for s in index_page([frames], "live")["index.md"].splitlines() if "[gelu]" in s]
     assert row.endswith("× | – | ok |")
     assert "Tensor pipe, % of peak | SM" not in gelu_page()["gelu.md"]
 
@@ -253,6 +253,7 @@ def test_index() -> None:
     page = index_page([make()], "live")
     assert f"| [gelu](gelu.md) | `{CASE}` |" in page["index.md"]
     assert page["index.md"].count("| ok |") == 1
+    assert page == index_page([make()], "live", (), {"gelu": compare(make())})
     assert 'href="gelu.html"' in page["index.html"]
 
 
