@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import torch
 
 from kernels.harness.check import judge, same
@@ -27,3 +30,24 @@ def assert_right(
     result = judge(operator, case, given, output)
     assert result["status"] == "ok", f"{variant} on {case.name}: {result['reason']}"
     assert same(given, kept), f"{variant} on {case.name} changed its inputs"
+
+
+def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
+    """Let a function of torch allocate within larger buffers of 7, and return those buffers."""
+    real, buffers = getattr(torch, name), []
+
+    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
+        wanted: torch.Tensor = real(*arguments, **options)
+        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
+        buffers.append(buffer)
+        return buffer[1000:-1000].view(wanted.shape)
+
+    monkeypatch.setattr(torch, name, allocate)
+    return buffers
+
+
+class Unlaunched:
+    """Stands in for a kernel that must not be launched."""
+
+    def __getitem__(self, _grid: Any) -> Any:
+        raise AssertionError("a kernel was launched")

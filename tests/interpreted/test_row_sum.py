@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 import torch
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from kernels import row_sum
 from kernels.harness.spec import Case, UnsupportedError
 from kernels.row_sum import OPERATOR, split_rows, whole_rows
-from tests.interpreted.answers import assert_right
+from tests.interpreted.answers import Unlaunched, assert_right, guarded
 
 DTYPES = ("float32", "bfloat16", "float16")
 VARIANTS = ("triton", "triton_split")
@@ -120,20 +119,6 @@ def test_accumulates_two_byte_inputs_in_float32() -> None:
         )
 
 
-def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
-    """Let torch allocate within larger buffers of 7, and return those buffers."""
-    real, buffers = getattr(torch, name), []
-
-    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
-        wanted: torch.Tensor = real(*arguments, **options)
-        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
-        buffers.append(buffer)
-        return buffer[1000:-1000].view(wanted.shape)
-
-    monkeypatch.setattr(torch, name, allocate)
-    return buffers
-
-
 @pytest.mark.parametrize("rows", [1, 5, 33])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_writes_nothing_else(
@@ -154,11 +139,6 @@ def test_writes_nothing_else(
 def test_any_shape(rows: int, columns: int, dtype: str) -> None:
     for function in FUNCTIONS:
         right(function, signs(rows, columns, dtype))
-
-
-class Unlaunched:
-    def __getitem__(self, _grid: Any) -> Any:
-        raise AssertionError("a kernel was launched")
 
 
 @pytest.mark.parametrize("function", [whole_rows, split_rows])

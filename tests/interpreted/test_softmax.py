@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +15,7 @@ from kernels import softmax
 from kernels._softmax_split import split
 from kernels.harness.spec import Case, UnsupportedError
 from kernels.softmax import OPERATOR, online, whole_rows
-from tests.interpreted.answers import assert_right, draw
+from tests.interpreted.answers import Unlaunched, assert_right, draw, guarded
 
 DTYPES = ("float32", "bfloat16", "float16")
 VARIANTS = ("triton", "triton_online", "triton_split")
@@ -150,20 +149,6 @@ def test_minus_inf_as_drawn(variant: str) -> None:
     assert_right(OPERATOR, variant, case, (x,))
 
 
-def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
-    """Let torch allocate within larger buffers of 7, and return those buffers."""
-    real, buffers = getattr(torch, name), []
-
-    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
-        wanted: torch.Tensor = real(*arguments, **options)
-        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
-        buffers.append(buffer)
-        return buffer[1000:-1000].view(wanted.shape)
-
-    monkeypatch.setattr(torch, name, allocate)
-    return buffers
-
-
 @pytest.mark.parametrize("rows", [1, 5, 33])
 @pytest.mark.parametrize("function", [whole_rows, tiled])
 def test_writes_nothing_else(
@@ -185,11 +170,6 @@ def test_any_shape(rows: int, columns: int, dtype: str, spread: float) -> None:
     x = (torch.randn(rows, columns) * spread).to(getattr(torch, dtype))
     for function in (whole_rows, tiled):
         right(function, x)
-
-
-class Unlaunched:
-    def __getitem__(self, _grid: Any) -> Any:
-        raise AssertionError("a kernel was launched")
 
 
 @pytest.mark.parametrize("function", [whole_rows, online])

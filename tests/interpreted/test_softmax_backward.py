@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from kernels import softmax_backward
 from kernels.harness.spec import Case, UnsupportedError
 from kernels.softmax_backward import OPERATOR, backward
-from tests.interpreted.answers import assert_right
+from tests.interpreted.answers import Unlaunched, assert_right, guarded
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -109,20 +108,6 @@ def test_masked_scores_have_no_gradient() -> None:
     assert_right(OPERATOR, "triton", Case((3, 100), "float32"), (x, dy))
 
 
-def guarded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[torch.Tensor]:
-    """Let torch allocate within larger buffers of 7, and return those buffers."""
-    real, buffers = getattr(torch, name), []
-
-    def allocate(*arguments: Any, **options: Any) -> torch.Tensor:
-        wanted: torch.Tensor = real(*arguments, **options)
-        buffer = torch.full((wanted.numel() + 2000,), 7, dtype=wanted.dtype)
-        buffers.append(buffer)
-        return buffer[1000:-1000].view(wanted.shape)
-
-    monkeypatch.setattr(torch, name, allocate)
-    return buffers
-
-
 @pytest.mark.parametrize("rows", [1, 5, 33])
 def test_writes_nothing_else(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     y, dy = pair(rows, 29)
@@ -139,11 +124,6 @@ def test_writes_nothing_else(monkeypatch: pytest.MonkeyPatch, rows: int) -> None
 @given(st.integers(1, 40), st.integers(1, 1200), st.sampled_from(DTYPES))
 def test_any_shape(rows: int, columns: int, dtype: str) -> None:
     right(*pair(rows, columns, dtype))
-
-
-class Unlaunched:
-    def __getitem__(self, _grid: Any) -> Any:
-        raise AssertionError("a kernel was launched")
 
 
 @pytest.mark.parametrize(

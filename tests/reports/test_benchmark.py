@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reports.benchmark import HEADERS, triton_table
+from reports.format import TIMES
 from reports.frames import Frames, Row, records
 from reports.summary import compare
 from tests.reports.data import CASE, make, sample_rows
@@ -19,9 +20,9 @@ def test_the_fastest_triton_variant_stands_beside_the_fastest_other() -> None:
     faster = cells(make(samples=sample_rows({**times, "triton": 100_000.0})))
     assert (faster["Triton variant"], faster["Best other"]) == ("`triton`", "`builtin`")
     assert faster["Operator"] == "[gelu](gelu.md)"
-    assert 0.79 < float(faster["Time over it [95 %]"].split("×")[0]) < 0.81
+    assert 0.79 < float(faster["Time over it [95 %]"].split(TIMES)[0]) < 0.81
     slower = cells(make(samples=sample_rows({**times, "triton": 250_000.0})))
-    value, bounds = slower["Time over it [95 %]"].split("× [")
+    value, bounds = slower["Time over it [95 %]"].split(f"{TIMES} [")
     low, high = map(float, bounds.rstrip("]").split(", "))
     assert 1.95 < low < float(value) < high < 2.05
 
