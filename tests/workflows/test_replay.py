@@ -162,10 +162,10 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
         (NCU, b"", "empty", "snakemake reports/gelu -R ncu"),
         (NCU, POINTER, "Git LFS pointer", "git lfs pull"),
         (NCU, b"ID,Name\n1,kernel\n", "not a file packed by gzip but text", "-R ncu"),
-        (NCU, gzip.compress(b"ID,Name\n"), "not an Nsight Compute report", "-R ncu"),
+        (NCU, gzip.compress(b"ID,Name\n", mtime=0), "not an Nsight Compute report", "-R ncu"),
         (NCU, 0.5, "truncated", "-R ncu"),
         (NSYS, b"", "empty", "snakemake reports/gelu -R nsys"),
-        (NSYS, gzip.compress(b"NVR\x00 and more"), "not an SQLite export", "-R nsys"),
+        (NSYS, gzip.compress(b"NVR\x00 and more", mtime=0), "not an SQLite export", "-R nsys"),
         (NSYS, 0.5, "damaged", "-R nsys"),
     ],
 )
