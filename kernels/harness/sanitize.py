@@ -6,6 +6,7 @@ torch then allocates each tensor by itself, so that an access just beyond one is
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -106,18 +107,24 @@ def _verdict(
         except subprocess.TimeoutExpired:
             return {"status": "failed", "errors": None, "reason": f"not done in {LONGEST_S} s"}
         sys.stderr.write(answer.stdout)
-        return judge(answer.stdout, finished=(Path(folder) / "outcomes.json").exists())
+        outcomes = Path(folder) / "outcomes.json"
+        if not outcomes.exists():
+            return judge(answer.stdout, None)
+        return judge(answer.stdout, json.loads(outcomes.read_text(encoding="utf-8")))
 
 
-def judge(output: str, *, finished: bool) -> Row:
+def judge(output: str, outcomes: Sequence[Row] | None) -> Row:
     """Return status, errors and reason by what ``compute-sanitizer`` printed.
+
+    A clean summary counts only where the variants ran and gave the right answer: of a kernel that
+    was never launched the tool has nothing to say.
 
     Parameters
     ----------
     output
         What it and the program printed.
-    finished
-        Whether the program under it came to its end.
+    outcomes
+        What became of each variant and case; None where the program did not come to its end.
     """
     summary = re.search(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: .*?\((\d+) error", output)
     if summary is None:
@@ -130,7 +137,16 @@ def judge(output: str, *, finished: bool) -> Row:
     if errors:
         reason = first[1] if first else "see the log"
         return {"status": "failed", "errors": errors, "reason": reason}
-    if not finished:
-        reason = f"the process died: {profilers.last_line(output)}"
-        return {"status": "failed", "errors": errors, "reason": reason}
+    if idle := _not_run(output, outcomes):
+        return {"status": "failed", "errors": errors, "reason": idle}
     return {"status": "ok", "errors": errors, "reason": None}
+
+
+def _not_run(output: str, outcomes: Sequence[Row] | None) -> str | None:
+    """Say why a clean summary proves nothing, if it does not."""
+    if outcomes is None:
+        return f"the process died: {profilers.last_line(output)}"
+    for row in outcomes:
+        if row["status"] not in {"ok", "unsupported"}:
+            return f"{row['variant']} on {row['case']} is {row['status']}: {row['reason']}"
+    return None if any(row["status"] == "ok" for row in outcomes) else "no variant took a case"

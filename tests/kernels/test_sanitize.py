@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from kernels.harness import discovery, sanitize
 from kernels.harness.errors import HarnessError
+from kernels.harness.sanitize import Row
 
 CLEAN = """========= COMPUTE-SANITIZER
 ========= ERROR SUMMARY: 0 errors
@@ -24,21 +26,29 @@ RACES = """========= Error: Race reported between Write access at x and Read acc
 """
 
 
+RAN = [{"variant": "triton", "case": "67x129-float32", "status": "ok", "reason": None}]
+RAISED = [{**RAN[0], "status": "failed", "reason": "ValueError: no"}]
+REFUSED = [{**RAN[0], "status": "unsupported", "reason": "too long"}]
+
+
 @pytest.mark.parametrize(
-    ("output", "finished", "status", "errors", "reason"),
+    ("output", "outcomes", "status", "errors", "reason"),
     [
-        (CLEAN, True, "ok", 0, None),
-        (CLEAN_RACES, True, "ok", 0, None),
-        (WRITES, True, "failed", 12, "Invalid __global__ write of size 4 bytes"),
-        (RACES, True, "failed", 1, "Error: Race reported between Write access at x"),
-        (CLEAN, False, "failed", 0, "the process died: "),
-        ("Killed\n", False, "failed", None, "it gave no summary: Killed"),
+        (CLEAN, RAN, "ok", 0, None),
+        (CLEAN_RACES, RAN, "ok", 0, None),
+        (WRITES, RAN, "failed", 12, "Invalid __global__ write of size 4 bytes"),
+        (RACES, RAN, "failed", 1, "Error: Race reported between Write access at x"),
+        (CLEAN, None, "failed", 0, "the process died: "),
+        (CLEAN, RAISED, "failed", 0, "triton on 67x129-float32 is failed: ValueError: no"),
+        (CLEAN, REFUSED, "failed", 0, "no variant took a case"),
+        (CLEAN, [*RAN, *REFUSED], "ok", 0, None),
+        ("Killed\n", None, "failed", None, "it gave no summary: Killed"),
     ],
 )
 def test_judge(
-    output: str, finished: bool, status: str, errors: int | None, reason: str | None
+    output: str, outcomes: list[Row] | None, status: str, errors: int | None, reason: str | None
 ) -> None:
-    found = sanitize.judge(output, finished=finished)
+    found = sanitize.judge(output, outcomes)
     assert (found["status"], found["errors"]) == (status, errors)
     assert found["reason"] == reason or str(found["reason"]).startswith(reason or "-")
 
@@ -55,7 +65,7 @@ def test_only_triton_variants_run_and_a_dirty_process_is_taken_apart(
     tool = tmp_path / "compute-sanitizer"
     tool.write_text(
         "#!/bin/sh\nfor last; do :; done\ngrep -o 'triton.[a-z]*' $last >&2\n"
-        "touch $(dirname $last)/outcomes.json\n"
+        "cat > $(dirname $last)/outcomes.json <<E\n" + json.dumps(RAN) + "\nE\n"
         "case $2 in memcheck) echo '========= Invalid __global__ read of size 4 bytes';"
         " echo '========= ERROR SUMMARY: 2 errors';; *) echo '" + CLEAN_RACES.strip() + "';; esac\n"
     )
