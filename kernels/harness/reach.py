@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import inspect
 from collections.abc import Iterator
 from types import CodeType, ModuleType
@@ -66,11 +67,12 @@ def _named_by(thing: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _values_named_by(function: Any) -> Iterator[Any]:
-    names = set(_names(function.__code__))
-    for name in names:
+    codes = list(_codes(function.__code__))
+    members = {name for code in codes for name in code.co_names}
+    for name in {name for code in codes for name in _global_names(code)}:
         value = function.__globals__.get(name)
         if isinstance(value, ModuleType):
-            yield from (getattr(value, member, None) for member in names)
+            yield from (getattr(value, member, None) for member in members)
         else:
             yield value
     for cell in function.__closure__ or ():
@@ -78,8 +80,15 @@ def _values_named_by(function: Any) -> Iterator[Any]:
             yield cell.cell_contents
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _codes(constant)
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    """Return what code looks up in its module, which ``x.name`` does not."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"}:
+            yield instruction.argval
