@@ -18,7 +18,10 @@ bytes they load, and wait for the tile's store before the next tile's first load
 - walks the tiles in groups of rows, so that programs that run at one time share rows of A and
   columns of B in L2;
 - starts one program a multiprocessor, which takes every so many-th tile, in one flat loop over
-  tiles and steps: the next tile's first blocks are on their way while this one is stored.
+  tiles and steps: the next tile's first blocks are on their way while this one is stored;
+- shares out the tiles of the last wave, which is seldom a full one, along k.
+
+Its kernel is in `kernels._matmul_streamed`.
 
 TMA wants rows that start at multiples of 16 bytes. Those of 4097 columns do not; ``triton`` first
 copies such a matrix into padded rows, n**2 work that buys n**3 work at full speed.
@@ -37,20 +40,16 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import torch
 import triton
 import triton.language as tl
-from triton.tools.tensor_descriptor import TensorDescriptor
 
+from kernels._matmul_streamed import GROUP, LINE_BYTES, Shares, launch_descriptors
+from kernels._matmul_tiles import Tile, choose, place, relu, store_parts
 from kernels.harness.inputs import normal
 from kernels.harness.spec import Case, Cost, Inputs, Operator, Tolerance, UnsupportedError, Variant
 from kernels.transpose import tiled
-
-TMA_BYTES = 16  # what TMA asks of addresses and row strides
-LINE_BYTES = 128  # what rows are padded to: whole cache lines; also a step along k
-GROUP = 16  # rows of tiles that are walked together
 
 STAGES = {9: 4, 10: 3}
 """Blocks of A and of B that 227 KiB of shared memory hold, by major capability: on 10 a tile's sums
@@ -162,25 +161,6 @@ def builtin(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor, precision: str
 
 
 @triton.jit
-def place(tile, tiles_m, tiles_n, group: tl.constexpr):
-    """Return row and column of the tile-th tile: down ``group`` rows, then to the next column.
-
-    A group of one is row-major order. The last group may have fewer rows.
-    """
-    in_group = group * tiles_n
-    first = tile // in_group * group
-    height = min(tiles_m - first, group)
-    position = tile % in_group
-    return first + position % height, position // height
-
-
-@triton.jit
-def relu(x):
-    """Keep NaN, as ``torch.relu`` does."""
-    return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
-
-
-@triton.jit
 def pointer_kernel(  # noqa: PLR0913, PLR0917 - a kernel has no other way to be told
     a_ptr, b_ptr, c_ptr, m, n, k, a_row, a_column, b_row, b_column,
     block_m: tl.constexpr, block_n: tl.constexpr, block_k: tl.constexpr, group: tl.constexpr,
@@ -206,19 +186,6 @@ def pointer_kernel(  # noqa: PLR0913, PLR0917 - a kernel has no other way to be 
     store_parts(c_ptr, relu(total), tile_m * block_m, tile_n * block_n, m, n, False, 2)
 
 
-@triton.jit
-def store_masked(c_ptr, values, row, column, m, n):
-    """Store a tile of the contiguous matrix C through pointers, as far as it lies inside."""
-    rows = row.to(tl.int64) + tl.arange(0, values.shape[0])
-    columns = column + tl.arange(0, values.shape[1])
-    inside = (rows < m)[:, None] & (columns < n)[None, :]
-    tl.store(
-        c_ptr + rows[:, None] * n + columns[None, :],
-        values.to(c_ptr.dtype.element_ty),
-        mask=inside,
-    )
-
-
 def launch_pointers(a: torch.Tensor, b: torch.Tensor, precision: str, group: int) -> torch.Tensor:
     """Launch one program a tile of 128 x 128.
 
@@ -227,7 +194,7 @@ def launch_pointers(a: torch.Tensor, b: torch.Tensor, precision: str, group: int
     """
     m, k, n = *a.shape, b.shape[1]
     c, tiles = a.new_empty((m, n)), triton.cdiv(m, 128) * triton.cdiv(n, 128)
-    step = (64 if k % 16 or n % 16 else 128) // a.itemsize
+    step = (LINE_BYTES // 2 if k % 16 or n % 16 else LINE_BYTES) // a.itemsize
     pointer_kernel[(tiles,)](
         a, b, c, m, n, k, *a.stride(), *b.stride(), block_m=128, block_n=128, block_k=step,
         group=group, precision=precision, num_warps=8, num_stages=3,
@@ -242,91 +209,6 @@ def basic(a: torch.Tensor, b: torch.Tensor, precision: str = "ieee") -> torch.Te
     return launch_pointers(a, b, precision, group=1)
 
 
-class Tile(NamedTuple):
-    """A tile of C, with up to ``num_stages`` blocks of A and B in flight, stored in ``parts``."""
-
-    block_m: int
-    block_n: int
-    num_warps: int = 8
-    num_stages: int = 4
-    parts: int = 1
-
-    def covering(self, m: int, n: int) -> int:
-        """Return how many tiles cover an m x n matrix."""
-        return -(-m // self.block_m) * -(-n // self.block_n)
-
-
-LARGEST = Tile(128, 256, parts=2)
-"""Tile of large 16-bit products; on Hopper two groups of four warps compute 64 x 256 each."""
-
-TILES = {
-    2: (LARGEST, Tile(64, 128, num_warps=4), Tile(64, 64, num_warps=4)),
-    4: (Tile(128, 256, parts=4), Tile(64, 64, num_warps=4)),
-}
-"""Tiles by the bytes of an element, from large to small."""
-
-
-def choose(m: int, n: int, itemsize: int, processors: int) -> Tile:
-    """Return the largest tile that keeps at least 4 of 5 multiprocessors busy, else the least."""
-    fitting = (tile for tile in TILES[itemsize] if 5 * tile.covering(m, n) >= 4 * processors)
-    return next(fitting, TILES[itemsize][-1])
-
-
-@triton.jit
-def descriptor_kernel(  # noqa: PLR0913, PLR0917 - as above
-    a_matrix, b_matrix, c, m, n, k,
-    block_m: tl.constexpr, block_n: tl.constexpr, block_k: tl.constexpr, parts: tl.constexpr,
-    group: tl.constexpr, aligned: tl.constexpr, turned: tl.constexpr,
-):  # fmt: skip
-    """Compute every so many-th tile of C; ``c`` is a descriptor if ``aligned``, else a pointer.
-
-    ``b_matrix`` is that of B, or if ``turned`` that of its transpose. TMA reads zeros beyond an
-    edge, and writes nothing there.
-    """
-    tiles_m, tiles_n, steps = tl.cdiv(m, block_m), tl.cdiv(n, block_n), tl.cdiv(k, block_k)
-    tiles = tiles_m * tiles_n
-    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=aligned):
-        tile_m, tile_n = place(tile, tiles_m, tiles_n, group)
-        row, column = tile_m * block_m, tile_n * block_n
-        total = tl.zeros((block_m, block_n), tl.float32)
-        for step in range(steps):
-            a = a_matrix.load([row, step * block_k])
-            if turned:
-                b = b_matrix.load([column, step * block_k]).T
-            else:
-                b = b_matrix.load([step * block_k, column])
-            total = tl.dot(a, b, total, input_precision="tf32")
-        store_parts(c, relu(total), row, column, m, n, aligned, parts)
-
-
-@triton.jit
-def store_parts(  # noqa: PLR0913, PLR0917 - as above
-    c, values, row, column, m, n, aligned: tl.constexpr, parts: tl.constexpr
-):
-    """Store a tile in ``parts`` pieces side by side, halving it until it is one piece."""
-    if parts > 1:
-        height: tl.constexpr = values.shape[0]
-        half: tl.constexpr = values.shape[1] // 2
-        left, right = tl.split(values.reshape(height, 2, half).permute(0, 2, 1))
-        store_parts(c, left, row, column, m, n, aligned, parts // 2)
-        store_parts(c, right, row, column + half, m, n, aligned, parts // 2)
-    elif aligned:
-        c.store([row, column], values.to(c.dtype))
-    else:
-        store_masked(c, values, row, column, m, n)
-
-
-def readable_by_tma(x: torch.Tensor) -> torch.Tensor:
-    """Return a matrix whose rows TMA can read: ``x``, or a copy of it in padded rows."""
-    row, column = x.stride()
-    unit = TMA_BYTES // x.itemsize
-    if column == 1 and row >= x.shape[1] and row % unit == 0 and x.data_ptr() % TMA_BYTES == 0:
-        return x
-    unit = LINE_BYTES // x.itemsize
-    padded = x.new_empty((x.shape[0], triton.cdiv(x.shape[1], unit) * unit))
-    return padded[:, : x.shape[1]].copy_(x)
-
-
 def chip(device: torch.device) -> tuple[int, int]:
     """Return capability (major) and multiprocessors; the interpreter's few share many tiles."""
     if device.type == "cpu":
@@ -336,34 +218,26 @@ def chip(device: torch.device) -> tuple[int, int]:
 
 
 def streamed(
-    a: torch.Tensor, b: torch.Tensor, precision: str = "ieee", tile: Tile | None = None
+    a: torch.Tensor,
+    b: torch.Tensor,
+    precision: str = "ieee",
+    tile: Tile | None = None,
+    shares: Shares | None = None,
 ) -> torch.Tensor:
     """Fetch blocks by TMA in a persistent kernel; without tensor cores or TMA, use pointers.
 
     TMA reads a matrix whose rows are contiguous, and 16 bytes aligned; any other is copied first.
     So is B for ``tf32``: its copy is the transpose, whose rows run along k.
     """
-    m, k, n = *a.shape, b.shape[1]
     if not (a.numel() and b.numel()):
-        return a.new_zeros((m, n))
+        return a.new_zeros((a.shape[0], b.shape[1]))
     major, processors = chip(a.device)
     turned = a.itemsize == 4
     if major not in STAGES or (turned and precision == "ieee"):
         return launch_pointers(a, b, precision, GROUP)
-    a, b, c = readable_by_tma(a), readable_by_tma(tiled(b) if turned else b), a.new_empty((m, n))
-    tile, block_k = tile or choose(m, n, a.itemsize, processors), LINE_BYTES // a.itemsize
-    block_m, block_n, num_warps, num_stages, parts = tile
-    aligned = n * c.itemsize % TMA_BYTES == 0
-    if not aligned:  # the addresses of more columns would spill
-        parts = max(block_n // 64, 1)
-    descriptor_kernel[(min(tile.covering(m, n), processors),)](
-        TensorDescriptor.from_tensor(a, [block_m, block_k]),
-        TensorDescriptor.from_tensor(b, [block_n, block_k] if turned else [block_k, block_n]),
-        TensorDescriptor.from_tensor(c, [block_m, block_n // parts]) if aligned else c,
-        m, n, k, block_m, block_n, block_k, parts, GROUP, aligned, turned,
-        num_warps=num_warps, num_stages=min(num_stages, STAGES[major]),
-    )  # fmt: skip
-    return c
+    tile = tile or choose(a.shape[0], b.shape[1], a.itemsize, processors)
+    tile = tile._replace(num_stages=min(tile.num_stages, STAGES[major]))
+    return launch_descriptors(a, tiled(b) if turned else b, tile, processors, shares)
 
 
 VARIANTS = (

@@ -12,10 +12,12 @@ import triton.language as tl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import matmul_relu
+from kernels import _matmul_streamed, matmul_relu
+from kernels._matmul_streamed import Shares, readable_by_tma, share_out
+from kernels._matmul_tiles import TILES, Tile, choose, place
 from kernels.harness.check import judge
 from kernels.harness.spec import Case, UnsupportedError
-from kernels.matmul_relu import OPERATOR, TILES, Tile, choose, place, readable_by_tma, streamed
+from kernels.matmul_relu import OPERATOR, streamed
 from tests.interpreted.answers import assert_right, draw
 
 KINDS = (("bfloat16", ()), ("float16", ()), ("float32", ("ieee",)), ("float32", ("tf32",)))
@@ -67,6 +69,62 @@ def test_tiles_stored_in_parts(dtype: str, block_n: int, parts: int, n: int) -> 
     a, b, precision = draw(OPERATOR, case)
     c = streamed(a, b, precision, SMALL._replace(block_n=block_n, parts=parts))
     assert judge(OPERATOR, case, (a, b), c)["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("shape", "shares"),
+    [
+        ((32, 160, 64), Shares(5, 1, 1)),  # one tile of five, for one program alone
+        ((32, 160, 64), Shares(4, 1, 2)),  # a tile in two halves
+        ((32, 160, 200), Shares(4, 1, 3)),  # a tile of four steps, by a start, a middle and an end
+        ((70, 100, 330), Shares(5, 2, 5)),  # ranges that end in the middle of one tile or of two
+        ((70, 100, 330), Shares(7, 5, 6)),
+        ((70, 100, 192), Shares(4, 3, 3)),  # ranges that are whole tiles
+        ((130, 270, 130), Shares(5, 4, 5)),
+    ],
+)
+@pytest.mark.parametrize(("dtype", "labels"), [("float16", ()), ("float32", ("tf32",))])
+def test_last_wave_shared_out(
+    shape: tuple[int, ...], shares: Shares, dtype: str, labels: tuple[str, ...]
+) -> None:
+    case = Case(shape, dtype, labels)
+    a, b, precision = draw(OPERATOR, case)
+    for block_n in (32, 128):
+        tile = SMALL._replace(block_n=block_n)
+        if tile.covering(shape[0], shape[1]) >= shares.shared:
+            c = streamed(a, b, precision, tile, shares)
+            assert judge(OPERATOR, case, (a, b), c)["status"] == "ok"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 3000), st.integers(1, 300), st.integers(1, 160))
+def test_shares_cover_all_tiles_with_ranges_of_a_tile_at_most(
+    tiles: int, steps: int, processors: int
+) -> None:
+    programs, shared, sharers = share_out(tiles, steps, processors)
+    assert 1 <= programs <= min(processors, tiles)
+    assert sharers <= programs
+    assert shared * steps <= sharers * steps
+    assert (shared > 0) == (sharers > 0)
+    most = -(-(tiles - shared) // programs)
+    assert most <= -(-tiles // processors) - (shared > 0)
+
+
+@pytest.mark.parametrize(
+    ("tiles", "steps", "expected"),
+    [
+        (512, 64, Shares(128)),  # four waves, of 128 programs as of 132
+        (2048, 128, Shares(132, 68, 132)),  # 15 waves and a half
+        (1376, 64, Shares(132, 56, 112)),  # 10 waves and less than half of one: halves of tiles
+        (133, 64, Shares(132, 1, 4)),  # the shares of one tile stay worth their exchange
+        (133, 24, Shares(67)),  # two waves of few steps
+        (132, 64, Shares(132)),
+        (100, 64, Shares(100)),
+        (1, 1, Shares(1)),
+    ],
+)
+def test_last_wave_is_shared_where_that_pays(tiles: int, steps: int, expected: Shares) -> None:
+    assert share_out(tiles, steps, 132) == expected
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -164,7 +222,7 @@ def test_pointers_where_tma_or_tensor_cores_are_missing(
     major: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matmul_relu, "chip", lambda _device: (major, 3))
-    monkeypatch.setattr(matmul_relu, "TensorDescriptor", None)
+    monkeypatch.setattr(_matmul_streamed, "TensorDescriptor", None)
     assert_right(OPERATOR, "triton", Case((130, 140, 20), dtype, ("ieee",)))
 
 

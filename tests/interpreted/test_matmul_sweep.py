@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kernels._matmul_tiles import LARGEST, choose
 from kernels.harness.spec import Case
-from kernels.matmul_relu import LARGEST, choose
 from kernels.matmul_sweep import MULTIPROCESSORS, OPERATOR
 from tests.interpreted.answers import assert_right
 
