@@ -106,7 +106,9 @@ def layer_norm_kernel(  # noqa: PLR0913, PLR0917 - Triton passes pointers and ex
     row = tl.minimum(row, n_rows - 1)
     column = tl.arange(0, block)[None, :]
     inside = column < (block if full else columns)
-    x = tl.load(x_ptr + row * row_stride + column, mask=inside, other=0.0).to(tl.float32)
+    x = tl.load(
+        x_ptr + row * row_stride + column, mask=inside, other=0.0, eviction_policy="evict_last"
+    ).to(tl.float32)
     mean = tl.sum(x, axis=1, keep_dims=True) / columns
     centred = tl.where(inside, x - mean, 0.0)
     variance = tl.sum(centred * centred, axis=1, keep_dims=True) / columns
