@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -11,21 +11,31 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import softmax
+from kernels import _softmax_resident, softmax
+from kernels._softmax_resident import resident
 from kernels._softmax_split import split
 from kernels.harness.spec import Case, UnsupportedError
 from kernels.softmax import OPERATOR, online, whole_rows
+from tests.interpreted import at_once
 from tests.interpreted.answers import Unlaunched, assert_right, draw, guarded
 
 DTYPES = ("float32", "bfloat16", "float16")
-VARIANTS = ("triton", "triton_online", "triton_split")
+VARIANTS = ("triton", "triton_online", "triton_split", "triton_resident")
 # A program of one warp: float32 pieces of 128 columns, tiles of 256, of which L1 is to keep two,
 # and an end of up to 512.
 tiled = partial(online, depth=2, held=4, num_warps=1, near=2048)
 TILE, END = 256, 512
 pieces = partial(split, block=128, lag=2, num_warps=1)
+held = partial(resident, block=128, programs=11)
 Function = Callable[[torch.Tensor], torch.Tensor]
-FUNCTIONS = (whole_rows, online, tiled, pieces)
+FUNCTIONS = (whole_rows, online, tiled, pieces, held)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _programs_at_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        at_once.install(patch, "resident_kernel")
+        yield
 
 
 def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
@@ -52,7 +62,7 @@ def test_columns(variant: str, columns: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 31, 32, 33])
-@pytest.mark.parametrize("function", [whole_rows, tiled, pieces])
+@pytest.mark.parametrize("function", [whole_rows, tiled, pieces, held])
 def test_rows(function: Function, rows: int) -> None:
     right(function, torch.randn(rows, 37))
 
@@ -76,6 +86,18 @@ def test_every_piece_is_summarised_before_it_is_written(lag: int, columns: int) 
     right(partial(split, block=128, lag=lag), torch.randn(5, columns))
 
 
+@pytest.mark.parametrize("columns", [128, 129, 384, 500])
+@pytest.mark.parametrize("programs", [4, 5, 13])
+def test_rows_may_begin_and_end_in_any_round(programs: int, columns: int) -> None:
+    right(partial(resident, block=128, programs=programs), torch.randn(11, columns))
+
+
+def test_more_pieces_than_programs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_softmax_resident, "resident_kernel", Unlaunched())
+    with pytest.raises(UnsupportedError, match="rows of 641 columns; up to 640 are supported"):
+        resident(torch.ones(2, 641), block=128, programs=5)
+
+
 @pytest.mark.parametrize("rows", [1, 3, 16])
 def test_rows_of_a_program(rows: int) -> None:
     right(lambda x: whole_rows(x, rows=2 ** rows.bit_length()), torch.randn(rows + 18, 40))
@@ -88,7 +110,7 @@ def test_empty(function: Function, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("function", [whole_rows, tiled])
+@pytest.mark.parametrize("function", [whole_rows, tiled, held])
 def test_not_contiguous(function: Function, dtype: str) -> None:
     whole = torch.randn(9, 780).to(getattr(torch, dtype))
     views = (whole.t()[:5], whole[:, ::3], whole[6:, 7:], whole[:1].expand(3, -1), whole[::4])
@@ -130,7 +152,7 @@ def test_special_values_answer_as_torch_does(function: Function) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-@pytest.mark.parametrize("function", [whole_rows, tiled])
+@pytest.mark.parametrize("function", [whole_rows, tiled, held])
 def test_special_values_in_bfloat16(function: Function) -> None:
     x = special_rows().bfloat16()
     close(function(x), torch.softmax(x, dim=1))
@@ -150,7 +172,7 @@ def test_minus_inf_as_drawn(variant: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 5, 33])
-@pytest.mark.parametrize("function", [whole_rows, tiled])
+@pytest.mark.parametrize("function", [whole_rows, tiled, held])
 def test_writes_nothing_else(
     monkeypatch: pytest.MonkeyPatch, function: Function, rows: int
 ) -> None:
@@ -168,11 +190,11 @@ def test_writes_nothing_else(
 @given(st.integers(1, 4), st.integers(1, 1200), st.sampled_from(DTYPES), st.floats(0, 50))
 def test_any_shape(rows: int, columns: int, dtype: str, spread: float) -> None:
     x = (torch.randn(rows, columns) * spread).to(getattr(torch, dtype))
-    for function in (whole_rows, tiled):
+    for function in (whole_rows, tiled, held):
         right(function, x)
 
 
-@pytest.mark.parametrize("function", [whole_rows, online])
+@pytest.mark.parametrize("function", [whole_rows, online, resident])
 @pytest.mark.parametrize(
     ("x", "message"),
     [
@@ -186,6 +208,7 @@ def test_refused(
 ) -> None:
     monkeypatch.setattr(softmax, "softmax_kernel", Unlaunched())
     monkeypatch.setattr(softmax, "online_kernel", Unlaunched())
+    monkeypatch.setattr(_softmax_resident, "resident_kernel", Unlaunched())
     with pytest.raises(AssertionError, match="launched"):
         function(torch.ones(2, 2))
     with pytest.raises(UnsupportedError, match=message):
