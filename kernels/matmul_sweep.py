@@ -12,14 +12,15 @@ for half a minute. Two sweeps, told apart by their cases' labels:
     All with k = 4096. Tiles of C are handed to the multiprocessors in waves, and the last wave
     takes as long as a full one: one tile more than a whole number of waves costs a wave more,
     unless the tile is shared out along k, as ``triton`` does. The shapes have exactly 1 and 4 waves
-    of Triton's tiles, and one tile more; a library with other tiles has its steps elsewhere. Then
-    4096 against 4097: one row and column more are a row and a column of tiles more, and rows that
-    start at odd multiples of 2 bytes, which neither TMA nor loads of 16 bytes can read.
+    of Triton's large tiles, and one tile more, and of its small tiles one more than a wave; a
+    library with other tiles has its steps elsewhere. Then 4096 against 4097: one row and column
+    more are a row and a column of tiles more, and rows that start at odd multiples of 2 bytes,
+    which neither TMA nor loads of 16 bytes can read.
 """
 
 from __future__ import annotations
 
-from kernels._matmul_tiles import LARGEST
+from kernels._matmul_tiles import LARGEST, TILES, Tile
 from kernels.harness.spec import Case, Operator
 from kernels.matmul_relu import VARIANTS, cost, make_inputs, reference, tolerance
 
@@ -30,10 +31,9 @@ DEPTH = 4096
 """Extent of k in the sweep of waves."""
 
 
-def tiled(tiles_m: int, tiles_n: int) -> Case:
-    """Return the case whose C has so many tiles of Triton's large shape along m and along n."""
-    shape = (tiles_m * LARGEST.block_m, tiles_n * LARGEST.block_n, DEPTH)
-    first_in = "quick" if tiles_m * tiles_n == MULTIPROCESSORS + 1 else "default"
+def tiled(tiles_m: int, tiles_n: int, tile: Tile = LARGEST, first_in: str = "default") -> Case:
+    """Return the case whose C has so many tiles along m and along n."""
+    shape = (tiles_m * tile.block_m, tiles_n * tile.block_n, DEPTH)
     return Case(shape, "bfloat16", labels=("waves",), first_in=first_in)
 
 
@@ -41,6 +41,8 @@ def cube(n: int, label: str) -> Case:
     """Return the case of n**3."""
     return Case((n, n, n), "bfloat16", labels=(label,), first_in="quick" if n == 256 else "default")
 
+
+SMALLEST = TILES[2][-1]
 
 WAVES = ((11, 12), (7, 19), (22, 24), (23, 23))
 """Tiles along m and n: `MULTIPROCESSORS` and one more, four times as many and one more."""
@@ -53,6 +55,7 @@ OPERATOR = Operator(
     cases=(
         *(cube(n, "cubic") for n in (256, 512, 1024, 2048, 4096, 8192)),
         *(tiled(tiles_m, tiles_n) for tiles_m, tiles_n in WAVES),
+        tiled(7, 19, SMALLEST, first_in="quick"),
         *(cube(n, "waves") for n in (4096, 4097)),
     ),
     make_inputs=make_inputs,

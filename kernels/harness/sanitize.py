@@ -23,7 +23,7 @@ from kernels.harness.spec import Case, Operator, Variant
 
 TOOLS = ("memcheck", "racecheck")
 
-SMALL_BYTES = 2**26
+SMALL_BYTES = 2**24
 """Cases that move more are left out: every access takes tens of times as long."""
 
 FINDING = r"^========= ((?:Error|Invalid|Program hit|Race|Out-of).*)$"
