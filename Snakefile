@@ -28,15 +28,6 @@ rule:
         "builds/all is complete"
 
 
-rule:
-    name:
-        "checks/all"
-    input:
-        expand("results/reports/checks.{kind}", kind=("md", "html")),
-    message:
-        "checks/all is complete"
-
-
 for operator in KNOWN_OPERATORS:
 
     rule:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from reports.checks import CHECK_FRAMES, checks_page
+from reports.checks import CHECK_FRAMES, ChecksError, checks_page, faults
 from reports.frames import Frames, FramesError, load, read
 from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
 from reports.summary import compare
@@ -24,8 +25,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return 2 after one ``error:`` line, else 0."""
     options = _options(arguments)
     try:
-        write(options.out, _pages(options))
-    except FramesError as error:
+        if options.command == "gate":
+            _gate(options)
+        else:
+            write(options.out, _pages(options))
+    except (FramesError, ChecksError) as error:
         print(f"error: {error}", file=sys.stderr)
     except OSError as error:
         cause = error.strerror or "cannot be written"
@@ -52,6 +56,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     builds.add_argument("folder", type=Path, help="folder of the frames builds and runs")
     checks = commands.add_parser("checks", help="write what the checks of operators found")
     checks.add_argument("folders", type=Path, nargs="+", help="folders of frames of check passes")
+    gate = commands.add_parser("gate", help="fail where the checks of operators found a fault")
+    gate.add_argument("folders", type=Path, nargs="+", help="folders of frames of check passes")
+    gate.add_argument("--page", type=Path, required=True, help="the page that shows what was found")
     for command in (operator, index, builds, checks):
         command.add_argument("--out", type=Path, required=True, help="folder to write to")
     for command in (operator, index):
@@ -78,7 +85,7 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
     if options.command == "builds":
         return builds_page(**_some(options.folder, _BUILD_FRAMES))
     if options.command == "checks":
-        return checks_page(_some(folder, CHECK_FRAMES) for folder in options.folders)
+        return checks_page(_check_frames(options))
     current = dict(options.source_sha256)
     if options.command == "index":
         operators = [load(folder) for folder in options.folders]
@@ -89,6 +96,15 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
     _keep(comparison, options.folder / COMPARISON)
     stale_now = _stale(frames, current)
     return operator_page(frames, options.source, stale=stale_now, comparison=comparison)
+
+
+def _gate(options: argparse.Namespace) -> None:
+    if found := faults(_check_frames(options)):
+        raise ChecksError(options.page, found)
+
+
+def _check_frames(options: argparse.Namespace) -> Iterator[dict[str, pd.DataFrame]]:
+    return (_some(folder, CHECK_FRAMES) for folder in options.folders)
 
 
 def _comparisons(folders: list[Path]) -> dict[str, pd.DataFrame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pandas as pd
 
@@ -16,6 +17,18 @@ CHECK_FRAMES = ("checks", "cases", "runs", "outcomes", "sanitizer")
 """The frames of an operator that the page of all checks is made of."""
 
 STATUSES = ("ok", "wrong", "failed", "unsupported")
+
+
+class ChecksError(Exception):
+    """Checks that found something wrong. The message is one line: ``PAGE: CAUSE; REMEDY``."""
+
+    def __init__(self, page: Path, found: list[str]) -> None:
+        more = [f"{len(found) - 3} more"] if len(found) > 3 else []
+        named = listing([*found[:3], *more])
+        super().__init__(
+            f"{page}: {plural(len(found), 'fault')}: {named};"
+            " mend the kernels and run `snakemake checks/all` again"
+        )
 
 
 def checks_table(checks: pd.DataFrame, cases: pd.DataFrame) -> Table:
@@ -93,6 +106,27 @@ def checks_page(operators: Iterable[Mapping[str, pd.DataFrame]]) -> dict[str, st
         "missing": MISSING,
     }
     return page("checks", "Checks", "checks.md.j2", context)
+
+
+def faults(operators: Iterable[Mapping[str, pd.DataFrame]]) -> list[str]:
+    """Name what the page shows as wrong: the operators are those of `checks_page`.
+
+    That is each pair of variant and case that is neither ok nor unsupported, and each run under
+    compute-sanitizer that is not ok.
+    """
+    found = []
+    for frames in operators:
+        found += [
+            f"{'/'.join(_key(row))} is {row['status']}"
+            for row in _checked(frames)
+            if row["status"] not in {"ok", "unsupported"}
+        ]
+        found += [
+            f"{row['operator']}/{row['variant']} under {row['tool']} is {row['status']}"
+            for row in records(frames["sanitizer"])
+            if row["status"] != "ok"
+        ]
+    return found
 
 
 def _checked(frames: Mapping[str, pd.DataFrame]) -> list[Row]:

@@ -1,4 +1,5 @@
 # Every case of every operator against float64, and the Triton variants under compute-sanitizer.
+# The page is a job of its own, so that it stays where the target fails over what it shows.
 CHECKS = f"{RESULTS}/checks/{{operator}}"
 
 
@@ -85,3 +86,22 @@ rule report_checks:
         "report checks: {output.markdown}"
     shell:
         "python -m reports checks {params.frames} --out {params.reports} 2> {log}"
+
+
+rule:
+    name:
+        "checks/all"
+    input:
+        page=rules.report_checks.output.markdown,
+        frames=checked_frames,
+        code=REPORTS,
+    log:
+        f"{RESULTS}/logs/checks.log",
+    conda:
+        "envs/replay.yaml"
+    params:
+        frames=folders_of_frames,
+    message:
+        "checks: is anything wrong on {input.page}?"
+    shell:
+        "python -m reports gate {params.frames} --page {input.page} 2> {log}"

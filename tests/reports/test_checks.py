@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from parsers.schemas import SCHEMAS, conform
-from reports.checks import CHECK_FRAMES, checks_page
+from reports.checks import CHECK_FRAMES, checks_page, faults
 from tests.reports.data import run_rows
 from tests.reports.test_page import HOSTILE, TAGS, Outline
 
@@ -84,6 +84,19 @@ def test_errors_that_are_not_known_are_not_zero() -> None:
         "errors are not known; 1 run failed.\n" in markdown
     )
     assert "| `sum` | `triton` | memcheck | failed | – | 64x64 65x65 | – |" in markdown
+
+
+def test_faults_are_what_is_neither_right_nor_refused() -> None:
+    assert faults(both()) == [
+        "sum/triton/64x64 is wrong",
+        "sum/triton under racecheck is failed",
+        "gelu/triton/64x64 is failed",
+    ]
+
+
+def test_right_and_refused_is_no_fault() -> None:
+    checks = [pair("sum", "naive", "ok"), pair("sum", "triton", "unsupported")]
+    assert faults([frames("sum", checks=checks, sanitizer=[sanitized("memcheck")])]) == []
 
 
 def test_nothing_checked() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from parsers.schemas import SCHEMAS, conform
 from reports.__main__ import main
-from tests.reports.data import make
+from tests.reports.data import check_rows, make
 from tests.reports.test_frames import store
 
 
@@ -42,6 +42,25 @@ def test_checks_of_several_operators(folder: Path, tmp_path: Path) -> None:
         "checks.html",
         "checks.md",
     ]
+
+
+def test_the_gate_is_open_where_nothing_is_wrong(folder: Path) -> None:
+    conform([], SCHEMAS["sanitizer"]).to_parquet(folder / "sanitizer.parquet")
+    assert main(["gate", str(folder), "--page", "checks.md"]) == 0
+
+
+def test_the_gate_names_three_faults_and_counts_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = [row | {"status": "wrong"} for row in check_rows()]
+    conform(wrong, SCHEMAS["checks"]).to_parquet(folder / "checks.parquet")
+    conform([], SCHEMAS["sanitizer"]).to_parquet(folder / "sanitizer.parquet")
+    assert main(["gate", str(folder), "--page", "results/reports/checks.md"]) == 2
+    assert capsys.readouterr().err == (
+        "error: results/reports/checks.md: 4 faults: gelu/naive/8192x8192-float32 is wrong, "
+        "gelu/builtin/8192x8192-float32 is wrong, gelu/compiled/8192x8192-float32 is wrong and "
+        "1 more; mend the kernels and run `snakemake checks/all` again\n"
+    )
 
 
 @pytest.mark.parametrize(("current", "stale"), [("5e" * 32, False), ("00" * 32, True)])

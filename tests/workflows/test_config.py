@@ -79,18 +79,6 @@ def test_targets_are_listed(root: Path) -> None:
     )
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Path:
-    """Stand-ins that make this look like a machine with a GPU and both profilers."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    answer = "NVIDIA H200, 580.159.04, 143771 MiB, 1980 MHz, 3201 MHz"
-    for name, script in (("nvidia-smi", f"echo '{answer}'"), ("ncu", "true"), ("nsys", "true")):
-        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (folder / name).chmod(0o755)
-    return folder
-
-
 def test_a_gpu_and_both_profilers_mean_live(root: Path, live: Path, checkout: Path) -> None:
     jobs = planned(checkout, "reports/all", path=live)
     passes = {"check", "build", "time", "nsys", "ncu"}
