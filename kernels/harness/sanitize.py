@@ -26,8 +26,8 @@ TOOLS = ("memcheck", "racecheck")
 SMALL_BYTES = 2**24
 """Cases that move more are left out: every access takes tens of times as long."""
 
-FINDING = r"^========= ((?:Error|Invalid|Program hit|Race|Out-of).*)$"
-"""A line in which a tool names what it found."""
+FINDING = re.compile(r"^========= ((?:Error|Invalid|Program hit|Race|Out-of).*)$", re.MULTILINE)
+"""A line in which a tool names an error; racecheck's warnings are none, and are not counted."""
 
 LONGEST_S = 300
 """Seconds after which a process under the sanitizer is ended."""
@@ -104,7 +104,9 @@ def _verdict(
         command = ["compute-sanitizer", "--tool", tool, "--print-limit", "5", *work]
         try:
             answer = profilers.run(command, ENVIRONMENT, LONGEST_S)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as late:
+            # These are bytes, in spite of the text that was asked for.
+            sys.stderr.write((late.output or b"").decode(errors="replace"))
             return {"status": "failed", "errors": None, "reason": f"not done in {LONGEST_S} s"}
         sys.stderr.write(answer.stdout)
         outcomes = Path(folder) / "outcomes.json"
@@ -131,10 +133,8 @@ def judge(output: str, outcomes: Sequence[Row] | None) -> Row:
         reason = f"it gave no summary: {profilers.last_line(output)}"
         return {"status": "failed", "errors": None, "reason": reason}
     errors = int(summary[1] or summary[2])
-    first = re.search(
-        r"^========= ((?:Error|Invalid|Program hit|Race|Warning|Out-of).*)$", output, re.M
-    )
     if errors:
+        first = FINDING.search(output)
         reason = first[1] if first else "see the log"
         return {"status": "failed", "errors": errors, "reason": reason}
     if idle := _not_run(output, outcomes):

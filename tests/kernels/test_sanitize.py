@@ -24,6 +24,13 @@ CLEAN_RACES = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 war
 RACES = """========= Error: Race reported between Write access at x and Read access at y
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """
+WARNING = """========= Warning: Race reported between Read access at a and Write access at b
+========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)
+"""
+BOTH = """========= Warning: Race reported between Read access at a and Write access at b
+========= Error: Race reported between Write access at x and Read access at y
+========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
+"""
 
 
 RAN = [{"variant": "triton", "case": "67x129-float32", "status": "ok", "reason": None}]
@@ -38,6 +45,8 @@ REFUSED = [{**RAN[0], "status": "unsupported", "reason": "too long"}]
         (CLEAN_RACES, RAN, "ok", 0, None),
         (WRITES, RAN, "failed", 12, "Invalid __global__ write of size 4 bytes"),
         (RACES, RAN, "failed", 1, "Error: Race reported between Write access at x"),
+        (WARNING, RAN, "ok", 0, None),
+        (BOTH, RAN, "failed", 1, "Error: Race reported between Write access at x"),
         (CLEAN, None, "failed", 0, "the process died: "),
         (CLEAN, RAISED, "failed", 0, "triton on 67x129-float32 is failed: ValueError: no"),
         (CLEAN, REFUSED, "failed", 0, "no variant took a case"),
@@ -78,3 +87,19 @@ def test_only_triton_variants_run_and_a_dirty_process_is_taken_apart(
     ]
     assert rows[0]["cases"] == "67x129-float32"
     assert rows[0]["reason"] == "Invalid __global__ read of size 4 bytes"
+
+
+def test_what_a_run_printed_before_its_time_was_up_stays_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text("#!/bin/sh\necho '========= COMPUTE-SANITIZER'\nexec sleep 60\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(sanitize, "LONGEST_S", 1)
+    rows = sanitize.sanitize(discovery.load("gelu"))
+    assert [(r["status"], r["errors"], r["reason"]) for r in rows] == [
+        ("failed", None, "not done in 1 s"),
+        ("failed", None, "not done in 1 s"),
+    ]
+    assert capsys.readouterr().err.count("========= COMPUTE-SANITIZER\n") == 2
