@@ -15,6 +15,7 @@ rule:
     input:
         expand("results/reports/index.{kind}", kind=("md", "html")),
         expand("results/reports/{operator}.{kind}", operator=OPERATORS, kind=PAGE),
+        expand(PARSED, operator=OPERATORS),
     message:
         "reports/all is complete"
 
@@ -35,6 +36,7 @@ for operator in KNOWN_OPERATORS:
             f"reports/{operator}"
         input:
             [f"results/reports/{operator}.{kind}" for kind in PAGE],
+            expand(PARSED, operator=operator),
         message:
             f"reports/{operator} is complete"
 

@@ -110,6 +110,7 @@ CAPTURES = f"{RESULTS}/captures" if SOURCE == "live" else f"captures/{GPU}"
 
 
 FRAMES = f"{RESULTS}/frames/{{operator}}"
+PARSED = f"{RESULTS}/parsed/{{operator}}"
 START = time.time()
 
 

@@ -124,6 +124,12 @@ def test_a_changed_parser_reads_captures_again(changing: Path) -> None:
     assert not {"check", "build", "time", "nsys", "ncu"} & set(jobs)
 
 
+def written(where: Path) -> dict[Path, bytes]:
+    """Return the operator's page and frames."""
+    frames = sorted((where / "results/worktree/h200/frames/gelu").iterdir())
+    return {path: path.read_bytes() for path in (where / "results/reports/gelu.md", *frames)}
+
+
 NCU, NSYS = "captures/h200/gelu/ncu/all.ncu-rep.gz", "captures/h200/gelu/nsys/all.sqlite.gz"
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
 
@@ -141,11 +147,11 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
         (NSYS, 0.5, "damaged", "-R nsys"),
     ],
 )
-def test_a_damaged_capture_is_one_line_and_costs_no_page(
+def test_a_damaged_capture_is_one_line_and_costs_no_page_and_no_frame(
     changing: Path, name: str, content: bytes | float, cause: str, remedy: str
 ) -> None:
     path = changing / name
-    before = (changing / "results/reports/gelu.md").read_bytes()
+    before = written(changing)
     if isinstance(content, float):
         content = path.read_bytes()[: int(path.stat().st_size * content)]
     path.write_bytes(content)
@@ -155,7 +161,8 @@ def test_a_damaged_capture_is_one_line_and_costs_no_page(
     assert line.startswith(f"error: {name}: ")
     assert cause in line
     assert remedy in line
-    assert (changing / "results/reports/gelu.md").read_bytes() == before
+    assert written(changing) == before
+    assert planned(changing, "reports/all", *REPLAY)["parse"] == 1
 
 
 def test_a_report_without_the_expected_ranges_is_one_line(changing: Path) -> None:
