@@ -16,7 +16,7 @@ def test_kernels_under_the_interpreter(root: Path) -> None:
     answer = subprocess.run(
         [*command, "--numprocesses=auto", "--dist=loadfile"],
         cwd=root,
-        env={**os.environ, "TRITON_INTERPRET": "1"},
+        env={**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
