@@ -33,9 +33,14 @@ def planned(where: Path, *arguments: str, path: Path | None = None) -> dict[str,
     """Return how many jobs of each rule a dry run would run."""
     code, output = snakemake(where, *arguments, "--dry-run", path=path)
     assert code == 0, output
+    return jobs(output)
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Return how many jobs of each rule Snakemake said that it runs."""
     if "Nothing to be done" in output:
         return {}
-    stats = output.split("Job stats:")[1].split("\n\n")[0]
+    stats = output.split("Job stats:")[1].split("\n\n", maxsplit=1)[0]
     found = re.findall(r"^(\S+) +(\d+)$", stats, re.MULTILINE)
     return {rule: int(count) for rule, count in found if rule != "total"}
 

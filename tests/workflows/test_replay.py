@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from parsers.__main__ import main
 from tests.checkouts import copy_checkout
-from tests.workflows.running import errors, planned, snakemake
+from tests.workflows.running import errors, jobs, planned, snakemake
 
 REPLAY = ("--config", "source=replay", "operators=[gelu]")
 PAGES = ("reports/all", "report", "index")
@@ -108,9 +109,9 @@ def test_a_template_rebuilds_pages_only(changing: Path) -> None:
 def test_a_changed_kernel_marks_pages_as_older_than_the_source(changing: Path) -> None:
     source = changing / "kernels/gelu.py"
     source.write_text(source.read_text() + "\n# changed\n")
-    assert planned(changing, "reports/all", *REPLAY) == dict.fromkeys(PAGES, 1)
     code, output = snakemake(changing, "reports/all", *REPLAY)
     assert code == 0, output
+    assert jobs(output) == dict.fromkeys(PAGES, 1)
     page = (changing / "results/reports/gelu.md").read_text()
     assert "**Older than the source**: `kernels/gelu.py` has changed" in page
     assert "older than the source" in (changing / "results/reports/index.md").read_text()
@@ -130,6 +131,13 @@ def written(where: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in (where / "results/reports/gelu.md", *frames)}
 
 
+def damage(path: Path, content: bytes | float) -> None:
+    """Replace what a file holds, or cut it to a share."""
+    if isinstance(content, float):
+        content = path.read_bytes()[: int(path.stat().st_size * content)]
+    path.write_bytes(content)
+
+
 NCU, NSYS = "captures/h200/gelu/ncu/all.ncu-rep.gz", "captures/h200/gelu/nsys/all.sqlite.gz"
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
 
@@ -147,20 +155,38 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n"
         (NSYS, 0.5, "damaged", "-R nsys"),
     ],
 )
-def test_a_damaged_capture_is_one_line_and_costs_no_page_and_no_frame(
-    changing: Path, name: str, content: bytes | float, cause: str, remedy: str
+def test_a_damaged_capture_is_one_line(
+    *,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: bytes | float,
+    cause: str,
+    remedy: str,
 ) -> None:
-    path = changing / name
-    before = written(changing)
-    if isinstance(content, float):
-        content = path.read_bytes()[: int(path.stat().st_size * content)]
-    path.write_bytes(content)
-    code, output = snakemake(changing, "reports/all", *REPLAY)
-    assert code != 0
-    (line,) = errors(output)
+    gelu = Path("captures/h200/gelu")
+    shutil.copytree(root / gelu, tmp_path / gelu)
+    monkeypatch.chdir(tmp_path)
+    damage(Path(name), content)
+    folders = [str(gelu / one) for one in ("check", "build", "time", "nsys", "ncu")]
+    assert main(["frames", *folders, "--out", "frames"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {name}: ")
     assert cause in line
     assert remedy in line
+    assert not Path("frames").exists()
+
+
+def test_a_damaged_capture_costs_no_page_and_no_frame(changing: Path) -> None:
+    before = written(changing)
+    damage(changing / NCU, 0.5)
+    damage(changing / NSYS, 0.5)
+    code, output = snakemake(changing, "reports/all", *REPLAY)
+    assert code != 0
+    (line,) = errors(output)
+    assert line.startswith(f"error: {NSYS}: ")
     assert written(changing) == before
     assert planned(changing, "reports/all", *REPLAY)["parse"] == 1
 
