@@ -14,7 +14,7 @@ torch_folder = import pathlib, torch; torch.version.cuda and print(pathlib.Path(
 reports: $(VENV)/replay.stamp
 	@$(BIN)/snakemake $(TARGET) $(ARGS)
 
-test: $(VENV)/test.stamp lint
+test: lint $(VENV)/bytecode.stamp
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
 
 lint: $(VENV)/test.stamp
@@ -49,8 +49,14 @@ $(VENV)/replay.stamp: requirements/replay.txt requirements/constraints.txt | env
 
 $(VENV)/test.stamp: requirements/test.txt requirements/build.txt $(VENV)/replay.stamp
 	@echo "Installing $<"
-	@$(PIP) install -r $< -c requirements/constraints.txt
-	@$(BIN)/python -c 'import torch, triton' 2>/dev/null || { echo "Installing requirements/build.txt"; $(PIP) install -r requirements/build.txt; }
+	@$(PIP) install --no-compile -r $< -c requirements/constraints.txt
+	@$(BIN)/python -c 'import torch, triton' 2>/dev/null || { echo "Installing requirements/build.txt"; $(PIP) install --no-compile -r requirements/build.txt; }
+	@touch $@
+
+# pip would compile with one core while nothing else runs; `make --jobs=2 test` does so beside the linters.
+# Some of torch is written for later Pythons and does not compile; nothing imports it.
+$(VENV)/bytecode.stamp: $(VENV)/test.stamp
+	@$(BIN)/python -m compileall -qq $(VENV)/lib || true
 	@touch $@
 
 clean:
