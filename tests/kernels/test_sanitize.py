@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kernels import _attention_hopper
 from kernels.harness import discovery, sanitize
 from kernels.harness.errors import HarnessError
 from kernels.harness.sanitize import Row
@@ -21,9 +22,8 @@ WRITES = """========= COMPUTE-SANITIZER
 ========= ERROR SUMMARY: 12 errors
 """
 CLEAN_RACES = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
-RACES = """========= Error: Race reported between Write access at x and Read access at y
-========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
-"""
+RACE = "========= Error: Race reported between Write access at x and Read access at y\n"
+RACES = f"{RACE}========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n"
 WARNING = """========= Warning: Race reported between Read access at a and Write access at b
 ========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)
 """
@@ -31,6 +31,25 @@ BOTH = """========= Warning: Race reported between Read access at a and Write ac
 ========= Error: Race reported between Write access at x and Read access at y
 ========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
 """
+ROLES = """========= Error: Race reported between Read access at k+0xf0 in roles.py:43
+=========     and Write access at k+0x7980 in roles.py:43 [8 hazards]
+=========     and Write access at k+0xc010 in roles.py:49 [9 hazards]
+=========
+========= Error: Race reported between Read access at k+0xf0 in roles.py:43
+=========     and Write access at k+0x7980 in roles.py:43 [1 hazards]
+=========
+"""
+WITHIN = """========= Error: Race reported between Read access at k+0xf0 in roles.py:43
+=========     and Write access at k+0x900 in roles.py:12 [1 hazards]
+=========
+"""
+HANDOUTS = {("roles.py", 43), ("roles.py", 49)}
+
+
+def races(errors: int) -> str:
+    return (
+        f"========= RACECHECK SUMMARY: {errors} hazards displayed ({errors} errors, 0 warnings)\n"
+    )
 
 
 RAN = [{"variant": "triton", "case": "67x129-float32", "status": "ok", "reason": None}]
@@ -60,6 +79,36 @@ def test_judge(
     found = sanitize.judge(output, outcomes)
     assert (found["status"], found["errors"]) == (status, errors)
     assert found["reason"] == reason or str(found["reason"]).startswith(reason or "-")
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "errors", "reason"),
+    [
+        (ROLES + races(2), "ok", 0, "not counted: 2 of how Triton hands out roles to warps"),
+        (ROLES + races(3), "failed", 1, "see the log"),  # one is not displayed
+        (WITHIN + races(1), "failed", 1, "Error: Race reported between Read access at k+0xf0 in"),
+        (RACE + ROLES + races(3), "failed", 1, "Error: Race reported between Write access at x"),
+    ],
+)
+def test_handing_out_roles_is_told_and_not_counted(
+    output: str, status: str, errors: int, reason: str
+) -> None:
+    found = sanitize.judge(output, RAN, HANDOUTS)
+    assert (found["status"], found["errors"]) == (status, errors)
+    assert str(found["reason"]).startswith(reason)
+    assert sanitize.judge(output, RAN)["status"] == "failed"
+
+
+def test_where_roles_are_handed_out() -> None:
+    attention = discovery.load("attention")
+    lines = Path(_attention_hopper.__file__).read_text(encoding="utf-8").splitlines()
+    found = sanitize.handouts_of(attention.variant("triton_hopper"))
+    assert {file for file, _ in found} == {"_attention_hopper.py"}
+    assert [lines[line - 1].strip().partition("(")[0] for _, line in sorted(found)] == [
+        "def attention_hopper_kernel",
+        "gl.warp_specialize",
+    ]
+    assert not sanitize.handouts_of(attention.variant("triton"))
 
 
 def test_without_the_tool_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
