@@ -100,7 +100,8 @@ def layer_norm_kernel(  # noqa: PLR0913, PLR0917 - Triton passes pointers and ex
 
     ``full`` says that rows are exactly ``block`` long, so that the compiler can drop all masks. In
     place of rows past the end the last row is computed again. Columns that are not inside hold 0,
-    so that they do not count in the mean.
+    so that they do not count in the mean. The caches are asked to keep ``x``, which nobody reads
+    again, because an H200 then takes 1 % less time (16384 rows of 4096 columns, float32).
     """
     row = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)[:, None]
     row = tl.minimum(row, n_rows - 1)

@@ -245,7 +245,7 @@ VARIANTS = (
     Variant("builtin", builtin, "cuBLASLt with a ReLU epilogue", setup=with_bias),
     Variant("compiled", compiled, "torch.compile of naive, max-autotune"),
     Variant("triton_basic", basic, "a tile a program, through pointers, in row-major order"),
-    Variant("triton", streamed, "persistent, blocks fetched by TMA, tiles in grouped order"),
+    Variant("triton", streamed, "persistent, blocks by TMA, grouped order, last wave shared out"),
 )
 
 OPERATOR = Operator(
