@@ -31,19 +31,19 @@ BOTH = """========= Warning: Race reported between Read access at a and Write ac
 ========= Error: Race reported between Write access at x and Read access at y
 ========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
 """
-ROLES = """========= Error: Race reported between Read access at k+0xf0 in roles.py:43
-=========     and Write access at k+0x7980 in roles.py:43 [8 hazards]
-=========     and Write access at k+0xc010 in roles.py:49 [9 hazards]
+ROLES = """========= COMPUTE-SANITIZER
+========= Error: Race reported between Read access at attention_hopper_kernel+0xf0 in a.py:255
+=========     and Write access at attention_hopper_kernel+0x7980 in a.py:255 [8 hazards]
+=========     and Write access at attention_hopper_kernel+0xc010 in a.py:282 [9 hazards]
 =========
-========= Error: Race reported between Read access at k+0xf0 in roles.py:43
-=========     and Write access at k+0x7980 in roles.py:43 [1 hazards]
-=========
-"""
-WITHIN = """========= Error: Race reported between Read access at k+0xf0 in roles.py:43
-=========     and Write access at k+0x900 in roles.py:12 [1 hazards]
+========= Error: Race reported between Read access at attention_hopper_kernel+0xf0 in a.py:255
+=========     and Write access at attention_hopper_kernel+0x7980 in a.py:255 [1 hazards]
 =========
 """
-HANDOUTS = {("roles.py", 43), ("roles.py", 49)}
+WITHIN = """========= Error: Race reported between Read access at k+0xf0 in a.py:255
+=========     and Write access at k+0x900 in a.py:101 [1 hazards]
+"""
+HANDOUTS = {("a.py", 255), ("a.py", 282)}
 
 
 def races(errors: int) -> str:
