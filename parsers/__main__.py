@@ -25,11 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _frames(options: argparse.Namespace) -> None:
-    frames = parse_runs(options.folders)
-    for folder in options.folders:
-        frames |= parse_pass(folder)
-    for name, frame in frames.items():
-        _write(frame, options.out / f"{name}.parquet")
+    parts = [parse_runs(options.folders), *map(parse_pass, options.folders)]
+    for name in dict.fromkeys(name for frames in parts for name in frames):
+        found = [frames[name] for frames in parts if name in frames]
+        _write(pd.concat(found, ignore_index=True), options.out / f"{name}.parquet")
 
 
 def _record(options: argparse.Namespace) -> None:

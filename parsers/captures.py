@@ -14,8 +14,10 @@ from pandera.errors import SchemaError, SchemaErrors
 
 from parsers import ncu, nsys
 from parsers.contract import DOMAIN, FORMAT, RUN_FILE, range_name
+from parsers.coverage import cover
 from parsers.errors import CaptureError
 from parsers.files import PACKED, check_present, plain, sha256
+from parsers.plausible import flag
 from parsers.schemas import SCHEMAS, conform
 
 _LEADING = "time"
@@ -143,8 +145,9 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict
-        ``checks``; ``builds``; ``samples`` and ``ceilings``; ``timeline``; or ``counters``, by the
-        pass. Several reports of one pass are concatenated; starts count within each report.
+        ``checks``; ``builds``; ``samples`` and ``ceilings``; ``timeline`` and ``flags``; or
+        ``counters``, ``coverage`` and ``flags``, by the pass. Several reports of one pass are
+        concatenated; starts count within each report.
 
     Raises
     ------
@@ -170,7 +173,11 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     _check_measured(
         run, frame, place, f"no launches in NVTX domain {DOMAIN} in the expected ranges"
     )
-    return {name: frame}
+    others = {}
+    if name == "counters":
+        frame, others["coverage"] = cover(frame)
+    frame, others["flags"] = flag(frame, name)
+    return {name: frame, **others}
 
 
 def _parse(run: Run, parse: Parser, path: Path) -> pd.DataFrame:

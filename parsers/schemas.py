@@ -110,7 +110,7 @@ TIMELINE = _schema(
         "repeat": _column(INTEGER, "which entry of the range, from 0"),
         **_kernel(),
         "start_ns": _column(INTEGER, "start on the GPU, since the capture began", "ns", "nsys"),
-        "duration_ns": _column(INTEGER, "time the kernel ran", "ns", "nsys", required=True),
+        "duration_ns": _column(INTEGER, "time the kernel ran", "ns", "nsys"),
         "api_start_ns": _column(INTEGER, "start of the launching CPU call", "ns", "nsys"),
         "api_duration_ns": _column(INTEGER, "time of the launching CPU call", "ns", "nsys"),
         "device": _column(INTEGER, "device number"),
@@ -140,6 +140,32 @@ COUNTERS = _schema(
     },
 )
 
+FLAGS = _schema(
+    "flags",
+    "One row a value that a profiler reported and that cannot be; it is NA where it was.",
+    {
+        **_key(required=False),
+        "frame": _text("counters or timeline", required=True),
+        "launch": _column(INTEGER, "position of the launch within its range, from 0"),
+        "kernel": _text("kernel name without arguments", required=True),
+        "column": _text("the column that held it", required=True),
+        "value": _column(FLOAT, "the value, in the unit of its column", required=True),
+        "reason": _text("why it cannot be", required=True),
+    },
+)
+
+COVERAGE = _schema(
+    "coverage",
+    "One row a metric: whether Nsight Compute measured it.",
+    {
+        "operator": _text("what is computed"),
+        "column": _text("column of the counters frame", required=True),
+        "status": _text("measured, derived, absent or in part, over all launches", required=True),
+        "launches": _column(INTEGER, "launches that have a value", required=True),
+        "reason": _text("the formula, or why there is none"),
+    },
+)
+
 CHECKS = _schema(
     "checks",
     "One row a variant and case: its outputs against the float64 reference.",
@@ -155,20 +181,6 @@ CHECKS = _schema(
         "tolerance_share": _column(FLOAT, "largest error over atol + rtol * |reference|", "1"),
         "rtol": _column(FLOAT, "relative tolerance", "1"),
         "atol": _column(FLOAT, "absolute tolerance", "1"),
-    },
-)
-
-SANITIZER = _schema(
-    "sanitizer",
-    "One row a Triton variant and tool of compute-sanitizer, over the operator's small cases.",
-    {
-        "operator": _text("what is computed", required=True),
-        "variant": _text("which implementation", required=True),
-        "tool": _text("memcheck or racecheck", required=True),
-        "cases": _text("names of the cases, joined by ' '", required=True),
-        "status": _text("ok or failed", required=True),
-        "errors": _column(INTEGER, "errors that the tool counted", "", "compute-sanitizer"),
-        "reason": _text("what it found first, or why it gave no answer"),
     },
 )
 
@@ -280,15 +292,15 @@ RUNS = _schema(
 
 SANITIZER = _schema(
     "sanitizer",
-    "One row a variant and tool of compute-sanitizer: what it found in the variant's kernels.",
+    "One row a Triton variant and tool of compute-sanitizer, over the operator's small cases.",
     {
         "operator": _text("what is computed", required=True),
         "variant": _text("which implementation", required=True),
         "tool": _text("memcheck or racecheck", required=True),
+        "cases": _text("names of the cases, joined by ' '", required=True),
         "status": _text("ok or failed", required=True),
-        "errors": _column(INTEGER, "errors counted", "error", "compute-sanitizer"),
-        "cases": _text("the cases run, joined by ' '"),
-        "reason": _text("what went wrong, in one line"),
+        "errors": _column(INTEGER, "errors that the tool counted", "", "compute-sanitizer"),
+        "reason": _text("what it found first, or why it gave no answer"),
     },
 )
 
@@ -299,6 +311,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         CEILINGS,
         TIMELINE,
         COUNTERS,
+        FLAGS,
+        COVERAGE,
         CHECKS,
         SANITIZER,
         BUILDS,
@@ -306,7 +320,6 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         VARIANTS,
         OUTCOMES,
         RUNS,
-        SANITIZER,
     )
 }
 

@@ -1,4 +1,4 @@
-"""The ten frames of one operator, read from a folder and validated."""
+"""The frames of one operator, read from a folder and validated."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ class Frames:
     ceilings: pd.DataFrame
     timeline: pd.DataFrame
     counters: pd.DataFrame
+    coverage: pd.DataFrame
+    flags: pd.DataFrame
     checks: pd.DataFrame
     builds: pd.DataFrame
     cases: pd.DataFrame

@@ -12,6 +12,7 @@ from reports.benchmark import triton_table
 from reports.builds import builds_table
 from reports.checks import checks_table
 from reports.columns import Table
+from reports.coverage import coverage_of
 from reports.figures import bytes_figure, time_figure
 from reports.format import (
     MISSING,
@@ -266,9 +267,10 @@ def _variants(frames: Frames) -> list[str]:
     ]
 
 
-def _appendix(frames: Frames, source: str) -> dict[str, Table]:
+def _appendix(frames: Frames, source: str) -> dict[str, Any]:
     runs = records(frames.runs)
     return {
+        "coverage": coverage_of(frames.coverage, frames.flags),
         "checks": checks_table(frames.checks, frames.cases),
         "builds": builds_table(records(frames.builds)),
         "machine": tables.machine_table(runs, source),

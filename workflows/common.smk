@@ -19,7 +19,7 @@ PASSES = ("check", "build", "time", "nsys", "ncu")
 PAGE = ("md", "html", "time.svg", "bytes.svg")
 ALL_FRAMES = (
     *("checks", "builds", "samples", "ceilings", "timeline", "counters"),
-    *("runs", "cases", "variants", "outcomes"),
+    *("coverage", "flags", "runs", "cases", "variants", "outcomes"),
 )
 CHECK_FRAMES = ("checks", "sanitizer", "runs", "cases", "outcomes")
 

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Rollup, requested
+from parsers.reference import reference
 from parsers.schemas import COUNTERS, SCHEMAS
 
 COLUMNS = [metric.column for metric in METRICS]
@@ -30,3 +34,14 @@ def test_every_metric_is_in_the_schema_once() -> None:
 def test_every_column_says_what_it_is() -> None:
     for schema in SCHEMAS.values():
         assert all(column.description for column in schema.columns.values())
+
+
+def test_reference_is_the_table(root: Path) -> None:
+    written = (root / "docs/metrics.md").read_text(encoding="utf-8")
+    assert written == reference(), "run `python -m parsers.reference > docs/metrics.md`"
+
+
+def test_formulas_are_made_of_other_columns() -> None:
+    for metric in METRICS:
+        words = set(re.findall(r"[a-z]\w+", metric.formula or ""))
+        assert words <= set(COLUMNS) - {metric.column}

@@ -161,6 +161,10 @@ def all_rows() -> dict[str, Rows]:
         ],
         "timeline": timeline_rows(),
         "counters": counter_rows(),
+        "coverage": [
+            {"operator": "gelu", "column": "duration_ns", "status": "measured", "launches": 12}
+        ],
+        "flags": [],
         "checks": check_rows(),
         "builds": build_rows(),
         "cases": [cases | {"flops": 9 * ELEMENTS, "summed": 1}],

@@ -1,0 +1,64 @@
+"""Which counters were measured, which follow from others by formula, and which are not there."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from parsers.metrics import METRICS, Metric
+from parsers.schemas import COVERAGE, conform
+
+MEASURED, DERIVED, PARTLY, ABSENT = "measured", "derived", "in part", "absent"
+
+
+def cover(counters: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fill in by formula what was not collected, and say of each metric where it comes from.
+
+    Parameters
+    ----------
+    counters
+        Launches by the schema ``counters``, as they were collected.
+
+    Returns
+    -------
+    tuple
+        The frame with derived values, and the frame ``coverage``, a row a metric in the order of
+        the table of metrics. A metric is ``measured`` or ``derived`` where every launch has it so,
+        ``in part`` where only some launches have a value, or some of each, and ``absent`` where
+        none has.
+    """
+    frame, rows = counters.copy(), []
+    operators = counters["operator"].dropna().unique()
+    for metric in METRICS:
+        measured = counters[metric.column].notna()
+        if metric.formula is not None and not measured.all():
+            values = counters.eval(metric.formula).astype("Float64")
+            values = values.round().astype("Int64") if metric.integer else values
+            frame[metric.column] = counters[metric.column].fillna(values)
+        known = frame[metric.column].notna()
+        row = _row(metric, measured, known & ~measured, counters["compute_capability"])
+        rows.append({"operator": operators[0] if len(operators) == 1 else None} | row)
+    return frame, conform(rows, COVERAGE)
+
+
+def _row(
+    metric: Metric, measured: pd.Series, derived: pd.Series, chips: pd.Series
+) -> dict[str, object]:
+    row = {"column": metric.column, "launches": int((measured | derived).sum())}
+    if len(measured) and measured.all():
+        return row | {"status": MEASURED, "reason": None}
+    if len(measured) and derived.all():
+        return row | {"status": DERIVED, "reason": metric.formula}
+    reasons = [metric.formula] if derived.any() else []
+    lacking = chips[~(measured | derived)]
+    if len(lacking) or not len(measured):
+        reasons.append(_why_absent(metric, lacking))
+    status = PARTLY if (measured | derived).any() else ABSENT
+    return row | {"status": status, "reason": "; ".join(map(str, reasons))}
+
+
+def _why_absent(metric: Metric, chips: pd.Series) -> str:
+    """Say why launches on chips of these compute capabilities have no value."""
+    known = [tuple(map(int, chip.split("."))) for chip in chips.dropna().unique()]
+    if metric.since and known and max(known) < tuple(map(int, metric.since.split("."))):
+        return f"chips have it from compute capability {metric.since}"
+    return f"none of {', '.join(metric.names)} was collected"
