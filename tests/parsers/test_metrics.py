@@ -43,5 +43,5 @@ def test_reference_is_the_table(root: Path) -> None:
 
 def test_formulas_are_made_of_other_columns() -> None:
     for metric in METRICS:
-        words = set(re.findall(r"[a-z]\w+", metric.formula or ""))
+        words = set(re.findall(r"\b[a-z]\w+", metric.formula or ""))
         assert words <= set(COLUMNS) - {metric.column}
