@@ -11,9 +11,8 @@ from parsers.names import aten, libraries, recipes, templates
 from parsers.names.kernel import KernelName
 from parsers.names.symbol import Symbol
 
-# The first that knows the name reads it: the more special before the more general.
+# The first that knows the name of a function reads it: the more special before the more general.
 _READERS: tuple[Callable[[Symbol], KernelName | None], ...] = (
-    libraries.read_copy,
     libraries.read_inductor,
     libraries.read_nccl,
     libraries.read_primitives,
@@ -52,7 +51,8 @@ def decode(name: str, triton_kernels: Collection[str] = ()) -> KernelName:
     'Triton'
     """
     symbol = Symbol(name)
-    for read in _READERS:
+    readers = _READERS if symbol.base else ()
+    for read in (libraries.read_copy, *readers):
         if known := read(symbol):
             return known
     return KernelName("Triton") if name in triton_kernels else KernelName()

@@ -97,8 +97,7 @@ def read_primitives(symbol: Symbol) -> KernelName | None:
     """Read CUB's and Thrust's kernels, whatever namespace they were wrapped in."""
     spaces = symbol.qualified.split("::")[:-1]
     if "cub" in spaces:
-        operation = symbol.base.removesuffix("Kernel")
-        return KernelName("CUB", first_match(_PRIMITIVES, symbol.qualified), operation)
+        return KernelName("CUB", first_match(_PRIMITIVES, symbol.qualified), symbol.function)
     if "thrust" not in spaces:
         return None
     # thrust::…::_kernel_agent<…::__parallel_for::ParallelForAgent<…::__fill::functor<…
@@ -140,7 +139,7 @@ def read_flash(symbol: Symbol) -> KernelName | None:
     return KernelName(
         library="FlashAttention",
         family="attention",
-        operation=symbol.base.removesuffix("_kernel"),
+        operation=symbol.function,
         tile=f"{queries}x{keys}x{head}" if traits else None,
         dtypes=distinct(named[:1]) if traits else None,
     )

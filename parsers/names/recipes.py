@@ -40,7 +40,7 @@ _NVJET_LETTERS = {
     "o": "float4_e2m1",
 }
 _NVJET = re.compile(r"nvjet_(?:sm(\d{2,3})_)?([a-z]{3,5})_")
-_NVJET_TILE = re.compile(r"_(\d+x\d+)_(\d+)x(\d{1,4})_(\d+x\d+)(?=_|$)")
+_NVJET_TILE = re.compile(r"_(\d+x\d+)_(\d+)x([1-9]\d{0,3})_(\d+x\d+)(?=_|$)")
 _NVJET_MMA = re.compile(r"_mma_(\d+x\d+x\d+)_")
 _NVJET_LAYOUTS = re.compile(r"_([NT]{3,4})$")
 
@@ -61,7 +61,7 @@ def read(symbol: Symbol) -> KernelName | None:
     """Read a name made of fields by one of NVIDIA's five grammars for matrix products."""
     # void cutlass::Kernel2<cutlass_80_…>(…) holds the recipe as its template argument.
     held = re.match(r"cutlass\w*::Kernel2?$", symbol.qualified)
-    name = symbol.template if held else symbol.text
+    name = symbol.template if held else symbol.qualified
     if not name.isidentifier():
         return None
     found = ((grammar.match(name), reader) for grammar, reader in _GRAMMARS)
@@ -83,7 +83,7 @@ def _words(name: str) -> list[str]:
 
 
 def _alignment(name: str) -> int | None:
-    found = re.search(r"_aligna?(\d{1,4})(?=_|$)", name)
+    found = re.search(r"_aligna?([1-9]\d{0,3})(?=_|$)", name)
     return int(found[1]) if found else None
 
 
@@ -121,7 +121,7 @@ def _xmma(name: str, found: re.Match[str]) -> KernelName:
         layouts.append(words.pop(0))
     tile = re.search(r"_tilesize(\d+x\d+x\d+)_", name)
     cluster = re.search(r"_cga(\d+x\d+x\d+)_", name)
-    stages = re.search(r"_stage(\d{1,4})_", name)
+    stages = re.search(r"_stage([1-9]\d{0,3})_", name)
     kind = found[2]
     default = "cuBLAS" if kind == "gemm" else "cuDNN"
     return KernelName(
@@ -182,7 +182,7 @@ def _recipe(name: str, library: str, arch: str | None) -> KernelName | None:
 
 def _is_depth(words: Sequence[str], i: int, tile: int) -> bool:
     """Tell ``32x3`` after the tile, or after ``stages``, from other pairs of numbers."""
-    return bool(re.fullmatch(r"\d+x\d{1,4}", words[i])) and (
+    return bool(re.fullmatch(r"\d+x[1-9]\d{0,3}", words[i])) and (
         i == tile + 1 or words[i - 1] == "stages"
     )
 

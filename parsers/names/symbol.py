@@ -55,6 +55,11 @@ class Symbol:
         return self.qualified.rsplit("::", maxsplit=1)[-1]
 
     @property
+    def function(self) -> str:
+        """The function without the word kernel at its end: ``DeviceScan``."""
+        return re.sub(r"(?<=.)_?[kK]ernel$", "", self.base)
+
+    @property
     def plain(self) -> bool:
         """Whether the name is an identifier: C or Triton, not C++."""
         return self.text.isidentifier()

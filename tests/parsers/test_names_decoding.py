@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parsers.names import KernelName, decode, decode_names
@@ -121,7 +121,8 @@ PIECES = st.sampled_from(
     [
         *"<>(){}[],: _x&*",
         *("::", "_Z", "_ZN", "99999", "nvjet_tst_", "_64x99999_", "sm80_xmma_gemm_", "f32f32_"),
-        *("cutlass_80_tensorop_", "cutlass3x_sm90_", "s16816gemm", "_align99999", "volta_", "_nn"),
+        *("cutlass_80_tensorop_", "cutlass3x_sm90_", "s16816gemm", "_align99999", "_align0"),
+        *("_32x0", "_nn", "volta_", "cub::Kernel", "flash::_kernel"),
         *("at::native::", "reduce_kernel", "Functor<", "[lambda(", "cutlass::device_kernel<"),
         *("MainloopSm90", "cute::tuple<", "cute::C<1>", "cub::", "thrust::", "nccl", "Kernel_"),
         *("AllReduce", "_Sum", "_f32", "flash::", "FlashAttnFwd", "cudnn", "triton_poi_fused_"),
@@ -130,6 +131,7 @@ PIECES = st.sampled_from(
 )
 
 
+@settings(deadline=None, max_examples=300)
 @given(st.text() | st.lists(PIECES, max_size=12).map("".join))
 @example("_Z" + "9" * 5000)
 @example("cutlass_80_tensorop_s16816gemm_128x128_32x" + "9" * 5000)
@@ -138,8 +140,7 @@ def test_any_text_is_decoded_to_the_same_twice(text: str) -> None:
     once = decode(text)
     assert once == decode(text)
     for field, value in asdict(once).items():
-        assert value is None or (isinstance(value, int) and value > 0) or (value and str(value)), (
-            field
-        )
+        assert value is None or value, field
+        assert field not in {"stages", "alignment"} or value is None or value > 0
     if once.library is None:
         assert once == KernelName()
