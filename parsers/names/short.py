@@ -7,7 +7,7 @@ import re
 _UNNAMED = re.compile(r"(?:<unnamed>|\(anonymous namespace\))::")
 _LAMBDA_OWNER = re.compile(r"(\w+)(?:<[^<>()]*>)?\([^()]*\)::\[lambda")
 _FUNCTOR = re.compile(r"\w+Functor\w*|\w+_functor\b|\w+Ops\b")
-_WRAPPERS = {"gpu_kernel_impl", "gpu_kernel_impl_nocast"}
+WRAPPERS = {"gpu_kernel_impl", "gpu_kernel_impl_nocast"}
 
 
 def short_name(demangled: str) -> str:
@@ -27,14 +27,15 @@ def short_name(demangled: str) -> str:
     plain = _UNNAMED.sub("", demangled).strip()
     head = re.split(r"[<(]", plain, maxsplit=1)[0]
     name = head.split("::")[-1].split(" ")[-1]
-    applied = _applied(plain[len(head) :])
+    applied = applied_to(plain[len(head) :])
     if not name:
         return demangled
     return f"{name} ({applied})" if applied else name
 
 
-def _applied(arguments: str) -> str | None:
-    owners = [name for name in _LAMBDA_OWNER.findall(arguments) if name not in _WRAPPERS]
+def applied_to(arguments: str) -> str | None:
+    """Return what a wrapper's arguments say that it applies: a lambda's owner, or a functor."""
+    owners = [name for name in _LAMBDA_OWNER.findall(arguments) if name not in WRAPPERS]
     if owners:
         return str(owners[0])
     # The last functor is the innermost: BinaryFunctor<float, MulFunctor<float>> multiplies.
