@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,35 +17,10 @@ from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Metric
 from parsers.schemas import COUNTERS, conform
+from parsers.units import factor
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R ncu`"
 _WRITER = "Nsight Compute Target"
-
-_PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_SECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-_LONG_SECONDS = {"nsecond": 1, "usecond": 10**3, "msecond": 10**6, "second": 10**9}
-
-
-def _prefixed(*names: str) -> dict[str, int]:
-    return {f"{p}{name}": factor for p, factor in _PREFIXES.items() for name in names}
-
-
-FACTORS: dict[str, dict[str, int]] = {
-    "ns": _SECONDS | _LONG_SECONDS,
-    "Hz": {
-        **_prefixed("hz", "Hz", "cycle/s", "cycle/second"),
-        "cycle/us": 10**6,
-        "cycle/usecond": 10**6,
-        "cycle/ns": 10**9,
-        "cycle/nsecond": 10**9,
-    },
-    "B": _prefixed("byte", "byte/block"),
-    "B/s": _prefixed("byte/s", "byte/second"),
-    "B/cycle": _prefixed("byte/cycle"),
-    "B/sector": {"byte/sector": 1},
-    "%": {"%": 1},
-}
-"""Our unit, then Nsight's word for it: what to multiply by. Nsight's prefixes are decimal."""
 
 
 def parse(path: Path | str) -> pd.DataFrame:
@@ -171,25 +145,9 @@ def _value(path: Path, metric: Metric, found: Any) -> int | float | None:
     value = found.value()
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
-    value = value * _factor(path, metric, found.unit() or "")
+    value = value * factor(path, metric, found.unit() or "")
     # Counts are summed over units of the chip in floating point, which can leave a tiny fraction.
     return round(value) if metric.integer else float(value)
-
-
-def _factor(path: Path, metric: Metric, unit: str) -> int:
-    if metric.unit in FACTORS:
-        factor = FACTORS[metric.unit].get(unit)
-    else:
-        # A plain count: Nsight's word for what is counted varies, but a prefix would scale it.
-        factor = None if re.match(r"[KMGT][a-z]", unit) else 1
-    if factor is None:
-        raise CaptureError(
-            path,
-            f"metric {metric.names[0]} has the unit {unit!r}, which does not convert to "
-            f"{metric.unit!r}",
-            "add the unit to FACTORS in parsers/ncu.py",
-        )
-    return factor
 
 
 def _compute_capability(action: Any) -> str | None:
