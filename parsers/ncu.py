@@ -15,7 +15,8 @@ from parsers import ncu_container as container
 from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
-from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Metric
+from parsers.metrics import METRICS, Metric
+from parsers.ncu_frame import limiter
 from parsers.schemas import COUNTERS, conform
 from parsers.units import factor
 
@@ -136,7 +137,7 @@ def _row(path: Path, action: Any) -> dict[str, Any]:
         found = next((name for name in metric.names if name in collected), None)
         if found is not None:
             row[metric.column] = _value(path, metric, action.metric_by_name(found))
-    row["occupancy_limiter"] = _limiter(row)
+    row["occupancy_limiter"] = limiter(row)
     return row
 
 
@@ -158,15 +159,3 @@ def _compute_capability(action: Any) -> str | None:
     if any(part is None for part in parts):
         return None
     return ".".join(str(int(part.value())) for part in parts)
-
-
-def _limiter(row: dict[str, Any]) -> str | None:
-    """Name the resources that allow the fewest blocks an SM, ties joined by `` + ``."""
-    limits = {
-        word: row[column]
-        for column, word in OCCUPANCY_LIMITS.items()
-        if row.get(column) is not None
-    }
-    if not limits:
-        return None
-    return " + ".join(word for word, blocks in limits.items() if blocks == min(limits.values()))

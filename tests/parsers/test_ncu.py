@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parsers import ncu
+from parsers import ncu, ncu_frame
 from parsers.errors import CaptureError
 from parsers.metrics import METRICS
 from parsers.schemas import COUNTERS
@@ -123,7 +123,7 @@ def test_an_unknown_unit_is_refused(column: str, unit: str) -> None:
     ],
 )
 def test_occupancy_limiter(limits: dict[str, int | None], limiter: str | None) -> None:
-    assert ncu._limiter(dict(limits)) == limiter
+    assert ncu_frame.limiter(dict(limits)) == limiter
 
 
 def test_keys_and_launch_numbers() -> None:
