@@ -194,5 +194,5 @@ def _long(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
     cells = cells[cells["title"].str.strip() != ""]
     cells["metric"] = metric_names(cells["section"], cells["title"])
     if len(cells):
-        ncu_frame.check_last_launch(path, cells)
+        ncu_frame.check_launches(path, cells)
     return _launches(rows[changes]), cells

@@ -28,6 +28,9 @@ _CAPABILITY = "device__attribute_compute_capability_"
 _BY_NAME = {name: metric for metric in METRICS for name in metric.names}
 _INTEGERS = {name for name, metric in _BY_NAME.items() if metric.integer}
 _RANKS = {name: rank for metric in METRICS for rank, name in enumerate(metric.names)}
+_TOO_LARGE = 2.0**63
+"""No value comes near it, and no integer column holds more."""
+
 _EXTENTS = r"\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)"
 _RANGE = re.compile(rf'"(?:\d+:)?{re.escape(DOMAIN)}:([^":]+)[:"]')
 
@@ -64,8 +67,8 @@ def counters(path: Path, launches: pd.DataFrame, cells: pd.DataFrame) -> pd.Data
         for axis, extent in zip("xyz", (extents[0], extents[1], extents[2]), strict=True):
             _fill(frame, f"{what}_{axis}", extent)
         _fill(frame, f"{what}_size", extents[0] * extents[1] * extents[2])
-    frame["kernel_demangled"] = launches["name"]
-    names = launches["name"]
+    names = launches["name"].fillna("")
+    frame["kernel_demangled"] = names
     frame["kernel"] = names.map({name: function_name(name) for name in names.unique()})
     frame["compute_capability"] = launches["capability"].fillna(_capability(cells))
     frame["occupancy_limiter"] = _limiters(frame.reindex(columns=list(OCCUPANCY_LIMITS)))
@@ -101,14 +104,20 @@ def function_name(demangled: str) -> str:
     return words[-1] if words else demangled
 
 
-def check_last_launch(path: Path, cells: pd.DataFrame) -> None:
-    """Check that the last launch does not break off among the metrics of the one before it.
+def check_launches(path: Path, cells: pd.DataFrame) -> None:
+    """Check that no launch runs into the next, and that the last does not break off.
 
     Raises
     ------
     CaptureError
-        When it has only the first ones of them, as where the export was cut between two rows.
+        When a launch shows two values of a metric, or when the last one has only the first metrics
+        of the one before it, as where the export was cut between two rows.
     """
+    shown = cells[cells["metric"].isin(_BY_NAME)].drop_duplicates()
+    twice = shown[shown.duplicated(["launch", "section", "title"])]
+    if len(twice):
+        cause = f"is damaged: one launch shows two values of {twice['title'].iloc[0]!r}"
+        raise CaptureError(path, cause, REMEDY)
     last = cells["launch"].max()
     now, before = (
         cells.loc[cells["launch"] == launch, ["section", "title"]].reset_index(drop=True)
@@ -137,15 +146,15 @@ def _values(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
     integer = ours["metric"].isin(_INTEGERS)
     whole = (integer & (scale == 1)).reindex(cells.index, fill_value=False)
     try:
-        read = numbers.read(cells["text"], whole, cells["unit"] == "%")[known]
+        read = numbers.read(cells["text"], known, whole, cells["unit"] == "%")[known]
     except ValueError as error:
         remedy = "export it again in the C locale (LC_ALL=C), or give the report itself"
         raise CaptureError(path, str(error), remedy) from None
-    if read.isna().any():
-        wrong = ours[read.isna()].iloc[0]
-        cause = f"metric {wrong['metric']} has the value {wrong['text']!r}, which is no number"
-        raise CaptureError(path, cause, REMEDY)
     scaled = read * scale
+    if (wrong := ~(scaled.abs() < _TOO_LARGE)).any():
+        first = ours[wrong].iloc[0]
+        cause = f"metric {first['metric']} has the value {first['text']!r}, which is no number"
+        raise CaptureError(path, cause, REMEDY)
     ours = ours.assign(
         value=scaled.round().where(integer, scaled),
         column=ours["metric"].map({name: metric.column for name, metric in _BY_NAME.items()}),
@@ -174,10 +183,11 @@ def _keys(ranges: pd.Series) -> pd.DataFrame:
 
 def _capability(cells: pd.DataFrame) -> pd.Series:
     """Return the compute capability by the device's attributes, where they are printed."""
-    parts = [
-        cells[cells["metric"] == f"{_CAPABILITY}{part}"]
+    printed = cells[~numbers.absent(cells["text"])]
+    major, minor = (
+        printed[printed["metric"] == f"{_CAPABILITY}{part}"]
         .drop_duplicates("launch")
         .set_index("launch")["text"]
         for part in ("major", "minor")
-    ]
-    return parts[0] + "." + parts[1]
+    )
+    return major + "." + minor

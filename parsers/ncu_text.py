@@ -16,7 +16,7 @@ from parsers.ncu_log import LOG_LINE, REMEDY, decode, no_launches, read_text
 _EXTENTS = r"\(\d+, \d+, \d+\)"
 _LAUNCH = re.compile(
     rf"^ *(?P<name>\S.*?)(?: (?P<grid>{_EXTENTS})x(?P<block>{_EXTENTS}))?"
-    r"(?:, \d{4}-\w{3}-\d{2} [\d:]+)?, Context \d+, Stream \d+"
+    r"(?:, \d{4}-\w{3}-\d{2} [\d:]+)?, Context \d+(?:, Stream \d+)?"
     r"(?:, Device \d+)?(?:, CC (?P<capability>\d+\.\d+))?\s*$",
     re.MULTILINE,
 )
@@ -77,7 +77,7 @@ def parse(path: Path | str) -> pd.DataFrame:
     if len(headers) > cells["launch"].nunique():
         raise CaptureError(path, "is truncated: a launch has no metrics", REMEDY)
     cells["metric"] = metric_names(cells["section"], cells["title"])
-    ncu_frame.check_last_launch(path, cells)
+    ncu_frame.check_launches(path, cells)
     launches = pd.DataFrame(
         [header.groupdict() for header in headers],
         columns=list(ncu_frame.LAUNCH),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 _SPACES = " \u00a0\u2009\u202f"
@@ -58,17 +57,20 @@ def absent(texts: pd.Series) -> pd.Series:
     return _bare(texts).str.casefold().isin(_ABSENT)
 
 
-def read(texts: pd.Series, whole: pd.Series, percent: pd.Series) -> pd.Series:
-    """Read all numbers of a file in the one style that they agree on.
+def read(texts: pd.Series, wanted: pd.Series, whole: pd.Series, percent: pd.Series) -> pd.Series:
+    """Read the numbers of a file in the one style that they agree on.
 
     A number that only some styles can print settles which one it is: one with both signs, two
-    groups, or other than three digits behind its only sign. Where none does, the numbers that must
-    be integers decide, and then the percentages, which are not in the thousands.
+    groups, or other than three digits behind its only sign. Where none of the wanted does, the
+    other values are asked, which may hold what only looks like a number; then the numbers that
+    must be integers, and last the percentages, which are not in the thousands.
 
     Parameters
     ----------
     texts
         Values as printed; what no style could print is not evidence.
+    wanted
+        Which of them have to be read.
     whole
         Which of them are counts in their base unit.
     percent
@@ -82,27 +84,32 @@ def read(texts: pd.Series, whole: pd.Series, percent: pd.Series) -> pd.Series:
     Raises
     ------
     ValueError
-        When the numbers contradict each other, or could be read in two ways.
+        When the wanted numbers contradict each other, or could be read in two ways.
     """
     codes, distinct = pd.factorize(texts)
     unique = _bare(pd.Series(distinct, dtype="str"))
     fits = {style: unique.str.fullmatch(style.pattern).astype(bool) for style in STYLES}
-    numeric = pd.concat(fits, axis=1).any(axis=1)
-    agreed = [style for style in STYLES if fits[style][numeric].all()]
+    table = pd.concat(fits, axis=1)
+    numeric = table.any(axis=1)
+
+    def those(flags: pd.Series) -> pd.Series:
+        return numeric & numeric.index.isin(codes[flags.to_numpy(dtype=bool)])
+
+    read = those(wanted)
+    agreed = [style for style in STYLES if fits[style][read].all()]
     if not agreed:
-        raise ValueError(_contradiction(unique, fits))
+        raise ValueError(_contradiction(unique[read], table[read]))
     readings = {style: style.values(unique) for style in agreed}
-    counts = np.unique(codes[whole.to_numpy(dtype=bool)])
-    percentages = np.unique(codes[percent.to_numpy(dtype=bool)])
-    readings = _narrow(readings, counts, lambda v: v.isna() | (v % 1 == 0))
-    readings = _narrow(readings, percentages, lambda v: v.isna() | (v.abs() < _IMPLAUSIBLE_PCT))
+    readings = _narrow(readings, numeric, lambda v: v.notna())
+    readings = _narrow(readings, those(whole), lambda v: v % 1 == 0)
+    readings = _narrow(readings, those(percent), lambda v: v.abs() < _IMPLAUSIBLE_PCT)
     first, *others = readings.values()
     for other in others:
-        differ = ~((first == other) | (first.isna() & other.isna()))
-        if differ.any():
-            at = int(np.argmax(differ))
+        differ = unique[read & (first != other)]
+        if len(differ):
+            at = differ.index[0]
             raise ValueError(
-                f"nothing in it settles whether {unique[at]!r} is {first[at]:.10g} or "
+                f"nothing in it settles whether {differ[at]!r} is {first[at]:.10g} or "
                 f"{other[at]:.10g}"
             )
     return pd.Series(first.to_numpy()[codes], index=texts.index)
@@ -115,20 +122,21 @@ def _bare(texts: pd.Series) -> pd.Series:
 
 def _narrow(
     readings: dict[Style, pd.Series],
-    evidence: np.ndarray,
+    evidence: pd.Series,
     plausible: Callable[[pd.Series], pd.Series],
 ) -> dict[Style, pd.Series]:
     """Keep the styles in which the evidence is plausible; all where it is so in none."""
-    kept = {s: v for s, v in readings.items() if plausible(v.iloc[evidence]).all()}
+    kept = {s: v for s, v in readings.items() if plausible(v[evidence]).all()}
     return kept or readings
 
 
-def _contradiction(unique: pd.Series, fits: dict[Style, pd.Series]) -> str:
+def _contradiction(unique: pd.Series, fits: pd.DataFrame) -> str:
     """Name a number of the style that most numbers have, and one that it does not print."""
-    table = pd.concat(fits, axis=1)
-    numeric = table.any(axis=1)
-    common = table.sum().idxmax()
-    misfit = unique[numeric & ~table[common]].iloc[0]
-    only = table[common] & ~table.loc[:, table.loc[unique == misfit].iloc[0]].any(axis=1)
-    example = unique[only if only.any() else table[common]].iloc[0]
-    return f"its numbers are of different locales, such as {example!r} and {misfit!r}"
+    common = fits.sum().idxmax()
+    misfit = fits[~fits[common]].index[0]
+    shared = fits.loc[:, fits.loc[misfit]].any(axis=1)
+    alone = fits[fits[common] & ~shared].index
+    example = alone[0] if len(alone) else fits[fits[common]].index[0]
+    return (
+        f"its numbers are of different locales, such as {unique[example]!r} and {unique[misfit]!r}"
+    )

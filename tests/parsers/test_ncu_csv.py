@@ -237,6 +237,14 @@ def test_encodings_and_what_is_printed_around(parse: Parse, content: str | bytes
     assert ncu_csv.recognises(head[: 64 * 1024])
 
 
+def test_compute_capability_of_the_device(parse: Parse) -> None:
+    prefix = "device__attribute_compute_capability_"
+    header = ["ID", "Kernel Name", f"{prefix}major", f"{prefix}minor"]
+    frame = parse(quoted([header, [""] * 4, ["0", "", "9", "0"], ["1", "k", "", ""]]))
+    assert frame["compute_capability"].fillna("").tolist() == ["9.0", ""]
+    assert frame["kernel"].tolist() == ["", "k"]
+
+
 def test_two_outputs_in_one_file(parse: Parse) -> None:
     frame = parse(quoted(WIDE) + "next\n" + long((SOL, "Duration", "ns", "7")) + quoted(WIDE[:3]))
     assert frame["duration_ns"].tolist() == [1500, 2_000_000, 7, 1500]
@@ -320,7 +328,15 @@ def test_a_number_that_can_be_read_in_two_ways(parse: Parse, refusal: Refusal) -
         ),
         (long((SOL, "Duration", "fortnight", "1")), "has the unit 'fortnight'"),
         (long((SOL, "Duration", "ns", "1x")), "has the value '1x', which is no number"),
-        (long((SOL, "Duration", "ns", "1.234,5"), (SOL, "A", "", "1,234.5")), "different locales"),
+        (
+            long((SOL, "Duration", "ns", "1.234,5"), ("Launch Statistics", "# SMs", "", "1.5")),
+            "its numbers are of different locales, such as '1.5' and '1.234,5'",
+        ),
+        (long((SOL, "Duration", "ns", "1e30")), "has the value '1e30', which is no number"),
+        (
+            long((SOL, "Duration", "ns", "1"), (SOL, "Duration", "ns", "2")),
+            "one launch shows two values of 'Duration'",
+        ),
         (quoted([*WIDE[:3], ["1", "g"], WIDE[3]]), "a row has 2 fields, not 6"),
         (quoted([LONG, ["0", "k", SOL, "Duration"]]), "a metric lacks its value"),
         ('"ID","Kernel Name","a__b"\n"0","k" x,"1"\n', "is damaged: a row is no CSV"),

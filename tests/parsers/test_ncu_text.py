@@ -169,6 +169,11 @@ def test_raw_page(parse: Parse) -> None:
     assert launch["registers_per_thread"] == 40
 
 
+def test_a_result_without_a_stream_is_its_own(parse: Parse) -> None:
+    frame = parse(RAW + "\n" + RAW.replace(", Stream 7", ", Device 0, CC 9.0").replace("40", "41"))
+    assert frame["registers_per_thread"].tolist() == [40, 41]
+
+
 def test_text_and_csv_of_one_launch_agree(parse: Parse, tmp_path: Path) -> None:
     table = tmp_path / "raw.csv"
     table.write_text(

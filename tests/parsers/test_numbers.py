@@ -38,7 +38,7 @@ def show(number: float, locale: str, decimals: int) -> str:
 
 
 def read(*texts: str, whole: bool = False, percent: bool = False) -> list[float]:
-    flags = [pd.Series([flag] * len(texts), dtype=bool) for flag in (whole, percent)]
+    flags = [pd.Series([flag] * len(texts), dtype=bool) for flag in (True, whole, percent)]
     return numbers.read(pd.Series(texts, dtype="str"), *flags).tolist()
 
 
@@ -88,8 +88,8 @@ def test_nothing_settles(text: str) -> None:
 
 
 def test_a_count_settles() -> None:
-    texts, counts = pd.Series(["1,234", "1.5"]), pd.Series([True, False])
-    assert numbers.read(texts[:1], counts[:1], ~counts[:1]).tolist() == [1234]
+    assert read("1,234", whole=True) == [1234]
+    assert read("1,500", whole=True) == [1500]
     with pytest.raises(ValueError, match="nothing in it settles whether '1,000'"):
         read("1,000", whole=True)
 
@@ -104,6 +104,15 @@ def test_locales_that_contradict_each_other() -> None:
         read("1,234.5", "7,654.3", "1.234,5")
     with pytest.raises(ValueError, match="different locales"):
         read("1,23,456", "123,456")
+
+
+def test_other_values_settle_but_do_not_contradict() -> None:
+    texts, no = pd.Series(["1,234", "0.5", "3,5"]), pd.Series([False] * 3)
+    ours = pd.Series([True, False, False])
+    assert numbers.read(texts[:2], ours[:2], no[:2], no[:2])[0] == 1234
+    assert numbers.read(texts, ours, ours, no)[0] == 1234
+    with pytest.raises(ValueError, match="nothing in it settles"):
+        numbers.read(texts, ours, no, no)
 
 
 def test_what_is_no_number_is_no_evidence() -> None:
