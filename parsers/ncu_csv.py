@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +29,14 @@ _LAUNCH = {
     "push_pop": "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
     "start_end": "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
 }
-_IDENTITY = ["ID", "Process ID", "Host Name", "Kernel Name"]
 _METRIC = {
     "section": "Section Name",
     "title": "Metric Name",
     "unit": "Metric Unit",
     "text": "Metric Value",
 }
+_IDENTITY = ["ID", "Process ID", "Host Name", "Kernel Name"]
+_READ = {*_IDENTITY, *_LAUNCH.values(), *_METRIC.values()}
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def parse(path: Path | str) -> pd.DataFrame:
     text = read_text(path)
     launches, cells, count = [], [], 0
     for table in _tables(path, text):
-        read = _long if _METRIC["text"] in table.header else _wide
+        read = _long if set(_METRIC.values()) <= set(table.header) else _wide
         some, values = read(path, table)
         launches.append(some)
         cells.append(values.assign(launch=values["launch"] + count))
@@ -173,24 +175,20 @@ def _wide(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _long(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read page details: a row a metric and launch; rows without a metric are rules."""
-    width = len(table.header)
     value = table.header.index(_METRIC["text"])
-    title = table.header.index(_METRIC["title"])
     if table.rows:
-        lengths = {width, *(len(row) for row in table.rows[:-1])}
+        lengths = {len(table.header), *(len(row) for row in table.rows[:-1])}
         if not table.ended and len(table.rows[-1]) not in lengths:
             raise CaptureError(path, _CUT, REMEDY)
-        if any(title < len(row) <= value and row[title] for row in table.rows):
-            raise CaptureError(path, "is damaged: a metric lacks its value", REMEDY)
-    rows = pd.DataFrame(
-        [(row + [""] * width)[:width] for row in table.rows], columns=table.header, dtype="str"
-    )
+        if any(len(row) <= value for row in table.rows):
+            raise CaptureError(path, "is damaged: a row lacks its value", REMEDY)
+    columns = dict(zip(table.header, zip_longest(*table.rows, fillvalue=""), strict=False))
+    wanted = [title for title in table.header if title in _READ]
+    rows = pd.DataFrame({title: columns.get(title, ()) for title in wanted}, dtype="str")
     identity = rows.reindex(columns=_IDENTITY, fill_value="")
     changes = (identity != identity.shift()).any(axis=1)
     rows.insert(0, "launch", changes.cumsum() - 1)
-    cells = rows.reindex(columns=["launch", *_METRIC.values()], fill_value="").set_axis(
-        ["launch", *_METRIC], axis=1
-    )
+    cells = rows[["launch", *_METRIC.values()]].set_axis(["launch", *_METRIC], axis=1)
     cells = cells[cells["title"].str.strip() != ""]
     cells["metric"] = metric_names(cells["section"], cells["title"])
     if len(cells):

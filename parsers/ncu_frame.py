@@ -140,9 +140,10 @@ def _values(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of the table of metrics, a row a launch that has any."""
     known = cells["metric"].isin(_BY_NAME) & ~numbers.absent(cells["text"])
     ours = cells[known]
-    words = pd.MultiIndex.from_frame(ours[["metric", "unit"]])
-    factors = {pair: factor(path, _BY_NAME[pair[0]], pair[1]) for pair in words.unique()}
-    scale = pd.Series(words.map(factors), index=ours.index, dtype="float64")
+    words = ours[["metric", "unit"]]
+    pairs = words.drop_duplicates()
+    factors = [factor(path, _BY_NAME[name], unit) for name, unit in pairs.itertuples(index=False)]
+    scale = words.merge(pairs.assign(scale=factors), how="left")["scale"].set_axis(ours.index)
     integer = ours["metric"].isin(_INTEGERS)
     whole = (integer & (scale == 1)).reindex(cells.index, fill_value=False)
     try:

@@ -69,5 +69,7 @@ def metric_names(sections: pd.Series, titles: pd.Series) -> pd.Series:
         for section, table in LABELS.items()
         for label, name in table.items()
     }
-    meant = (sections + "\n" + titles).map(labels)
-    return titles.str.extract(_NAME, expand=False).fillna(meant)
+    codes, distinct = pd.factorize(sections + "\n" + titles)
+    shown = pd.Series(distinct, dtype="str")
+    names = shown.str.split("\n").str[-1].str.extract(_NAME, expand=False)
+    return names.fillna(shown.map(labels)).iloc[codes].set_axis(titles.index)

@@ -54,8 +54,16 @@ def decode(data: bytes) -> str:
     elif data[1:128:2].count(0) > len(data[:128]) // 4:
         text = data.decode("utf-16-le", errors="replace")
     else:
-        text = "\n".join(_line(line) for line in data.split(b"\n"))
+        text = _utf8(data)
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _utf8(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        lines = data.split(b"\n")
+    return "\n".join(_line(line) for line in lines)
 
 
 def _line(line: bytes) -> str:

@@ -54,7 +54,8 @@ STYLES = (
 
 def absent(texts: pd.Series) -> pd.Series:
     """Tell which texts stand for no value: empty, a dash, ``n/a``, ``nan`` and the like."""
-    return _bare(texts).str.casefold().isin(_ABSENT)
+    distinct = pd.Series(texts.unique(), dtype="str")
+    return texts.isin(distinct[_bare(distinct).str.casefold().isin(_ABSENT)])
 
 
 def read(texts: pd.Series, wanted: pd.Series, whole: pd.Series, percent: pd.Series) -> pd.Series:

@@ -338,7 +338,7 @@ def test_a_number_that_can_be_read_in_two_ways(parse: Parse, refusal: Refusal) -
             "one launch shows two values of 'Duration'",
         ),
         (quoted([*WIDE[:3], ["1", "g"], WIDE[3]]), "a row has 2 fields, not 6"),
-        (quoted([LONG, ["0", "k", SOL, "Duration"]]), "a metric lacks its value"),
+        (quoted([LONG, ["0", "k", SOL, "Duration"]]), "a row lacks its value"),
         ('"ID","Kernel Name","a__b"\n"0","k" x,"1"\n', "is damaged: a row is no CSV"),
     ],
 )
