@@ -216,7 +216,8 @@ def test_cut_at_any_byte(tmp_path: Path, text: str) -> None:
     path = tmp_path / "printed"
     path.write_text(text, encoding="utf-8")
     whole = ncu_text.parse(path)
-    for size in range(1, len(text)):
+    ends = {at + 1 for at, sign in enumerate(text) if sign == "\n"}
+    for size in sorted({*range(1, len(text), 7), *ends} - {len(text)}):
         path.write_text(text[:size], encoding="utf-8")
         try:
             found = ncu_text.parse(path)
