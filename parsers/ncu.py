@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,37 +15,13 @@ from parsers import ncu_container as container
 from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
-from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Metric
+from parsers.metrics import METRICS, Metric
+from parsers.ncu_frame import limiter
 from parsers.schemas import COUNTERS, conform
+from parsers.units import factor
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R ncu`"
 _WRITER = "Nsight Compute Target"
-
-_PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_SECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-_LONG_SECONDS = {"nsecond": 1, "usecond": 10**3, "msecond": 10**6, "second": 10**9}
-
-
-def _prefixed(*names: str) -> dict[str, int]:
-    return {f"{p}{name}": factor for p, factor in _PREFIXES.items() for name in names}
-
-
-FACTORS: dict[str, dict[str, int]] = {
-    "ns": _SECONDS | _LONG_SECONDS,
-    "Hz": {
-        **_prefixed("hz", "Hz", "cycle/s", "cycle/second"),
-        "cycle/us": 10**6,
-        "cycle/usecond": 10**6,
-        "cycle/ns": 10**9,
-        "cycle/nsecond": 10**9,
-    },
-    "B": _prefixed("byte", "byte/block"),
-    "B/s": _prefixed("byte/s", "byte/second"),
-    "B/cycle": _prefixed("byte/cycle"),
-    "B/sector": {"byte/sector": 1},
-    "%": {"%": 1},
-}
-"""Our unit, then Nsight's word for it: what to multiply by. Nsight's prefixes are decimal."""
 
 
 def parse(path: Path | str) -> pd.DataFrame:
@@ -162,7 +137,7 @@ def _row(path: Path, action: Any) -> dict[str, Any]:
         found = next((name for name in metric.names if name in collected), None)
         if found is not None:
             row[metric.column] = _value(path, metric, action.metric_by_name(found))
-    row["occupancy_limiter"] = _limiter(row)
+    row["occupancy_limiter"] = limiter(row)
     return row
 
 
@@ -171,25 +146,9 @@ def _value(path: Path, metric: Metric, found: Any) -> int | float | None:
     value = found.value()
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
-    value = value * _factor(path, metric, found.unit() or "")
+    value = value * factor(path, metric, found.unit() or "")
     # Counts are summed over units of the chip in floating point, which can leave a tiny fraction.
     return round(value) if metric.integer else float(value)
-
-
-def _factor(path: Path, metric: Metric, unit: str) -> int:
-    if metric.unit in FACTORS:
-        factor = FACTORS[metric.unit].get(unit)
-    else:
-        # A plain count: Nsight's word for what is counted varies, but a prefix would scale it.
-        factor = None if re.match(r"[KMGT][a-z]", unit) else 1
-    if factor is None:
-        raise CaptureError(
-            path,
-            f"metric {metric.names[0]} has the unit {unit!r}, which does not convert to "
-            f"{metric.unit!r}",
-            "add the unit to FACTORS in parsers/ncu.py",
-        )
-    return factor
 
 
 def _compute_capability(action: Any) -> str | None:
@@ -200,15 +159,3 @@ def _compute_capability(action: Any) -> str | None:
     if any(part is None for part in parts):
         return None
     return ".".join(str(int(part.value())) for part in parts)
-
-
-def _limiter(row: dict[str, Any]) -> str | None:
-    """Name the resources that allow the fewest blocks an SM, ties joined by `` + ``."""
-    limits = {
-        word: row[column]
-        for column, word in OCCUPANCY_LIMITS.items()
-        if row.get(column) is not None
-    }
-    if not limits:
-        return None
-    return " + ".join(word for word, blocks in limits.items() if blocks == min(limits.values()))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parsers import ncu
+from parsers import ncu, ncu_frame
 from parsers.errors import CaptureError
 from parsers.metrics import METRICS
 from parsers.schemas import COUNTERS
@@ -88,6 +88,7 @@ class Action:
         ("static_shared_bytes", 2.048, "Kbyte/block", 2048),
         ("sm_clock_hz", 1.98, "Ghz", 1.98e9),
         ("sm_clock_hz", 1.5, "cycle/nsecond", 1.5e9),
+        ("sm_clock_hz", 1.5, "cycle/msecond", 1500.0),
         ("dram_rate_bytes_per_s", 4.5, "Tbyte/s", 4.5e12),
         ("load_bytes_per_sector", 32.0, "byte/sector", 32.0),
         ("l2_hit_pct", 52.3, "%", 52.3),
@@ -123,7 +124,7 @@ def test_an_unknown_unit_is_refused(column: str, unit: str) -> None:
     ],
 )
 def test_occupancy_limiter(limits: dict[str, int | None], limiter: str | None) -> None:
-    assert ncu._limiter(dict(limits)) == limiter
+    assert ncu_frame.limiter(dict(limits)) == limiter
 
 
 def test_keys_and_launch_numbers() -> None:

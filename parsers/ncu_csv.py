@@ -1,0 +1,196 @@
+"""Nsight Compute's CSV exports, pages raw (wide) and details (long), to the counters frame."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parsers import ncu_frame
+from parsers.errors import CaptureError
+from parsers.ncu_labels import metric_names
+from parsers.ncu_log import REMEDY, decode, no_launches, read_text
+
+_HEADER = re.compile(r'(?:"ID"|^ID)([,;\t]).*Kernel Name.*', re.MULTILINE)
+_SUMMARY = re.compile(r'^"?Process ID"?[,;\t].*Kernel Name.*Invocations', re.MULTILINE)
+_CUT = "is truncated: it ends in the middle of a row"
+
+_LAUNCH = {
+    "name": "Kernel Name",
+    "capability": "CC",
+    "grid": "Grid Size",
+    "block": "Block Size",
+    "push_pop": "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
+    "start_end": "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
+}
+_METRIC = {
+    "section": "Section Name",
+    "title": "Metric Name",
+    "unit": "Metric Unit",
+    "text": "Metric Value",
+}
+_IDENTITY = ["ID", "Process ID", "Host Name", "Kernel Name"]
+_READ = {*_IDENTITY, *_LAUNCH.values(), *_METRIC.values()}
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One table of an export: its header and its rows, which may differ in length."""
+
+    header: list[str]
+    rows: list[list[str]]
+    ended: bool
+    """Whether a newline follows the last row."""
+
+
+def recognises(head: bytes) -> bool:
+    """Tell by the first 64 KiB of a file whether it is a CSV export of Nsight Compute."""
+    text = decode(head)
+    return bool(_HEADER.search(text) or _SUMMARY.search(text))
+
+
+def parse(path: Path | str) -> pd.DataFrame:
+    """Read every launch of an export, in the order in which they were profiled.
+
+    Output of the program and of Nsight Compute around and between the rows is passed over, and so
+    are rows of rules. Units are converted value by value, and numbers read by
+    `parsers.numbers.read`.
+
+    Parameters
+    ----------
+    path
+        What ``ncu --csv`` printed, of page raw or details, or several such outputs in one file.
+
+    Returns
+    -------
+    DataFrame
+        Schema `parsers.schemas.COUNTERS`, a row a launch, as `parsers.ncu.parse` gives for the
+        report, but rounded as printed; see `parsers.ncu_frame.counters`.
+
+    Raises
+    ------
+    CaptureError
+        When the file is missing, empty, a Git LFS pointer, not such an export, or cut; when it
+        holds no launch, with the reason that Nsight Compute gives; and as
+        `parsers.ncu_frame.counters`.
+    """
+    path = Path(path)
+    text = read_text(path)
+    launches, cells, count = [], [], 0
+    for table in _tables(path, text):
+        read = _long if set(_METRIC.values()) <= set(table.header) else _wide
+        some, values = read(path, table)
+        launches.append(some)
+        cells.append(values.assign(launch=values["launch"] + count))
+        count += len(some)
+    if not count:
+        raise _without_launches(path, text, header=bool(launches))
+    return ncu_frame.counters(
+        path, pd.concat(launches, ignore_index=True), pd.concat(cells, ignore_index=True)
+    )
+
+
+def _without_launches(path: Path, text: str, *, header: bool) -> CaptureError:
+    if _SUMMARY.search(text):
+        cause = "is a summary over launches, not the launches"
+        return CaptureError(path, cause, "export it again without --print-summary")
+    silent = "has a header but no launches" if header else None
+    return no_launches(path, text, "a CSV export of Nsight Compute", silent)
+
+
+def _tables(path: Path, text: str) -> Iterator[_Table]:
+    headers = list(_HEADER.finditer(text))
+    ends = [header.start() for header in headers[1:]] + [len(text)]
+    for header, end in zip(headers, ends, strict=False):
+        quoted, delimiter = header[0].startswith('"'), header[1]
+        identity = r'"\d*"' if quoted else r"\d*"
+        records = _records(path, text[header.end() : end], re.compile(identity + delimiter))
+        try:
+            names, *rows = csv.reader([header[0], *records], delimiter=delimiter, strict=True)
+        except csv.Error as error:
+            raise CaptureError(path, f"is damaged: a row is no CSV ({error})", REMEDY) from None
+        ended = text[:end].endswith("\n")
+        # Nothing tells a whole last cell from a cut one but its closing quote or the newline.
+        last = records[-1] if records else ""
+        closed = quoted and last.endswith('"') and text[:end].endswith(last)
+        if rows and not (ended or closed):
+            raise CaptureError(path, _CUT, REMEDY)
+        yield _Table(names, rows, ended)
+
+
+def _records(path: Path, body: str, start: re.Pattern[str]) -> list[str]:
+    """Return the rows of a table: lines that begin with an ID, with the lines of a quoted cell."""
+    records: list[str] = []
+    inside = False
+    for line in body.split("\n"):
+        if inside:
+            records[-1] += f"\n{line}"
+        elif start.match(line):
+            records.append(line)
+        else:
+            continue
+        inside ^= line.count('"') % 2 == 1
+    if inside:
+        raise CaptureError(path, _CUT, REMEDY)
+    return records
+
+
+def _launches(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what the rows print of their launches."""
+    found = {
+        column: rows[title].where(rows[title].str.strip() != "") if title in rows else pd.NA
+        for column, title in _LAUNCH.items()
+    }
+    return pd.DataFrame(found, index=rows.index, dtype="string").reset_index(drop=True)
+
+
+def _wide(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read page raw: a row of units behind a blank ID, then a row a launch."""
+    width = len(table.header)
+    short = next((row for row in table.rows if len(row) != width), None)
+    if short is not None:
+        last = short is table.rows[-1]
+        cause = f"a row has {len(short)} fields, not {width} as the header"
+        raise CaptureError(path, _CUT if last else f"is damaged: {cause}", REMEDY)
+    units = next((row for row in table.rows if row[0] == ""), [""] * width)
+    rows = pd.DataFrame([row for row in table.rows if row[0]], columns=table.header, dtype="str")
+    positions = [at for at, title in enumerate(table.header) if "__" in title]
+    values = rows.iloc[:, positions]
+    cells = pd.DataFrame(
+        {
+            "launch": np.repeat(np.arange(len(rows)), len(positions)),
+            "metric": np.tile([table.header[at] for at in positions], len(rows)),
+            "unit": np.tile([units[at] for at in positions], len(rows)),
+            "text": values.to_numpy(dtype=object).ravel(),
+        }
+    )
+    return _launches(rows), cells
+
+
+def _long(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read page details: a row a metric and launch; rows without a metric are rules."""
+    value = table.header.index(_METRIC["text"])
+    if table.rows:
+        lengths = {len(table.header), *(len(row) for row in table.rows[:-1])}
+        if not table.ended and len(table.rows[-1]) not in lengths:
+            raise CaptureError(path, _CUT, REMEDY)
+        if any(len(row) <= value for row in table.rows):
+            raise CaptureError(path, "is damaged: a row lacks its value", REMEDY)
+    columns = dict(zip(table.header, zip_longest(*table.rows, fillvalue=""), strict=False))
+    wanted = [title for title in table.header if title in _READ]
+    rows = pd.DataFrame({title: columns.get(title, ()) for title in wanted}, dtype="str")
+    identity = rows.reindex(columns=_IDENTITY, fill_value="")
+    changes = (identity != identity.shift()).any(axis=1)
+    rows.insert(0, "launch", changes.cumsum() - 1)
+    cells = rows[["launch", *_METRIC.values()]].set_axis(["launch", *_METRIC], axis=1)
+    cells = cells[cells["title"].str.strip() != ""]
+    cells["metric"] = metric_names(cells["section"], cells["title"])
+    if len(cells):
+        ncu_frame.check_launches(path, cells)
+    return _launches(rows[changes]), cells
