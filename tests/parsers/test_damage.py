@@ -41,9 +41,10 @@ def test_folder(parse: Parse, tmp_path: Path) -> None:
         (b"", "the file is empty"),
         (LFS, "is a Git LFS pointer, not the file itself; run `git lfs pull`"),
         (b"ID,Kernel Name\n", "but text that begins 'ID,Kernel Name'"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "bytes 89 50 4e 47 0d 0a 1a 0a"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "but a PNG image"),
+        (b"\x89QNG\r\n\x1a\n\x00\x00", "bytes 89 51 4e 47 0d 0a 1a 0a"),
     ],
-    ids=["empty", "lfs", "text", "binary"],
+    ids=["empty", "lfs", "text", "png", "binary"],
 )
 def test_content(parse: Parse, tmp_path: Path, content: bytes, cause: str) -> None:
     path = tmp_path / "file"
