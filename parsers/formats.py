@@ -1,8 +1,9 @@
 """Which format a file is of, told by its content: names of files are not looked at.
 
-A row of `FORMATS` is all that a new format needs here. Its module has ``parse(path) -> DataFrame``;
-it is imported when such a file comes. Where no magic bytes tell, the module is asked:
-``recognises(head: bytes) -> bool`` for text, ``recognises_folder(names) -> bool`` for a folder.
+A row of `FORMATS` is all that a new format needs here. Its module is imported when such a file
+comes, and has the named function, ``path -> DataFrame``. Where no magic bytes tell, the module is
+asked: ``recognises(head: bytes) -> bool`` for text, ``recognises_folder(names) -> bool`` for a
+folder.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Format:
     """The schema in `parsers.schemas` of what is read; empty where the module declares its own."""
     magic: bytes = b""
     folder: bool = False
+    function: str = "parse"
+    """The function of the module, from a path to a frame."""
 
     def load(self) -> ModuleType:
         """Return the module that reads this format."""

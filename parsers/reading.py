@@ -124,7 +124,7 @@ def _parse(path: Path, form: Format, content: Path) -> pd.DataFrame:
 def _parse_sound(form: Format, content: Path) -> pd.DataFrame:
     if form.name == "nsys-sqlite":
         check_whole_database(content, REMEDY)
-    frame: pd.DataFrame = form.load().parse(content)
+    frame: pd.DataFrame = getattr(form.load(), form.function)(content)
     if form.name == "nsys-sqlite":
         frame.attrs.setdefault("tool", tool_of(content))
     return frame

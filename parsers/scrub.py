@@ -13,11 +13,14 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pandas as pd
+
 from parsers.errors import CaptureError
 from parsers.files import check_present
 from parsers.formats import HEAD, OTHERWISE, diagnose, recognise
 from parsers.leaks import find_leaks, local_secrets
 from parsers.packing import peek, unpacked, write_packed
+from parsers.reading import read
 from parsers.scrub_ncu import scrub_ncu
 from parsers.scrub_sqlite import scrub_sqlite
 from parsers.scrub_text import scrub_text
@@ -63,7 +66,7 @@ def scrub(source: Path, target: Path, secrets: Iterable[str] = ()) -> None:
             _SCRUBBERS[form.name](content, clean, secrets)
         except CaptureError as error:
             raise CaptureError(source, error.cause, error.remedy) from None
-        if leaks := find_leaks(clean, secrets):
+        if leaks := find_leaks(clean, secrets, _names(read(clean))):
             cause = f"still gives something away when scrubbed: {leaks[0]}"
             raise CaptureError(source, cause, "do not share it")
         partial = target.with_name(f".partial-{target.name}")
@@ -72,6 +75,13 @@ def scrub(source: Path, target: Path, secrets: Iterable[str] = ()) -> None:
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def _names(frame: pd.DataFrame) -> list[str]:
+    """Return the names of ranges, which have slashes but are no paths."""
+    columns = [name for name in ("operator", "variant", "case") if name in frame]
+    keys = frame[columns].dropna().drop_duplicates()
+    return ["/".join(map(str, key)) for key in keys.itertuples(index=False)]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -28,6 +28,8 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "CUDA_GRAPH_NODE_EVENTS": (),
     "NVTX_EVENTS": ("text",),
     "TARGET_INFO_GPU": ("name", "chipName"),
+    "TARGET_INFO_CUDA_GPU": ("name",),
+    "TARGET_INFO_CUDA_DEVICE": (),
     "StringIds": ("value",),
     **dict.fromkeys(_META, ("name", "value")),
 }
