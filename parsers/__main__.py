@@ -1,8 +1,14 @@
-"""``python -m parsers``: write the frames of captures as Parquet files, or keep captures."""
+"""``python -m parsers FILE…``: any Nsight report or export as a table.
+
+``python -m parsers frames`` and ``record`` are the workflow's: the frames of the harness's own
+captures, and scrubbed copies of them. A file of such a name is ``./frames``.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,25 +16,98 @@ import pandas as pd
 
 from parsers.captures import parse_pass, parse_runs
 from parsers.errors import CaptureError
+from parsers.reading import read
 from parsers.record import record
+from parsers.sources import expand
+from parsers.tables import KINDS, join, reference, show, text_of, write
+
+_COMMANDS = ("frames", "record")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 when all is written, 2 with one line of error when not."""
-    options = _options().parse_args(arguments)
+    """Run the command; 0 when all is done, 2 with a line of error for each file that is not."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        options.run(options)
+        if given and given[0] in _COMMANDS:
+            options = _commands().parse_args(given)
+            options.run(options)
+            return 0
+        return _read(_options(given))
+    except BrokenPipeError:
+        # Whoever read the output has enough; nothing is left to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (CaptureError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
+
+
+def _read(options: argparse.Namespace) -> int:
+    if options.columns:
+        print(reference(), flush=True)
+        return 0
+    paths, errors = expand(options.files)
+    frames = []
+    for path in paths:
+        try:
+            frame = read(path)
+        except CaptureError as unreadable:
+            errors.append(unreadable)
+            continue
+        frame.attrs["file"] = str(path)
+        frames.append(frame)
+    if frames:
+        _give(frames, options)
+    for frame in frames:
+        for note in frame.attrs["notes"]:
+            print(f"note: {frame.attrs['file']}: {note}", file=sys.stderr)
+    for error in errors:
+        print(f"error: {error}", file=sys.stderr)
+    return 2 if errors else 0
+
+
+def _give(frames: list[pd.DataFrame], options: argparse.Namespace) -> None:
+    if options.out is not None:
+        write(join(frames), options.out, options.format)
+    elif options.format is not None:
+        print(text_of(join(frames), options.format), end="", flush=True)
+    else:
+        width = shutil.get_terminal_size((120, 24)).columns
+        print(show(frames, width, options.rows), flush=True)
+
+
+def _options(given: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m parsers",
+        description="Any report or export of Nsight Compute and Nsight Systems as a table, a row a "
+        "launch, in base units. The format is told by content; files may be packed by gzip or "
+        "Zstandard. Exit status 2 when a file could not be read; the others still are.",
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a file, a folder or a pattern")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write all columns there")
+    parser.add_argument("--format", choices=KINDS, help="otherwise by the suffix of --out")
+    parser.add_argument(
+        "--rows", type=int, default=100, help="rows of a file to print (default: 100)"
+    )
+    parser.add_argument("--columns", action="store_true", help="what the columns mean, and stop")
+    options = parser.parse_args(given)
+    if not options.files and not options.columns:
+        parser.error("give a file, a folder or a pattern")
+    if options.out is not None and options.format is None:
+        options.format = options.out.suffix.removeprefix(".")
+        if options.format not in KINDS:
+            parser.error(f"--out {options.out}: end it in .{', .'.join(KINDS)}, or give --format")
+    if options.out is None and options.format == "parquet":
+        parser.error("--format parquet needs --out")
+    return options
 
 
 def _frames(options: argparse.Namespace) -> None:
     parts = [parse_runs(options.folders), *map(parse_pass, options.folders)]
     for name in dict.fromkeys(name for frames in parts for name in frames):
         found = [frames[name] for frames in parts if name in frames]
-        _write(pd.concat(found, ignore_index=True), options.out / f"{name}.parquet")
+        frame = pd.concat(found, ignore_index=True)
+        write(frame, options.out / f"{name}.parquet", "parquet")
 
 
 def _record(options: argparse.Namespace) -> None:
@@ -36,8 +115,8 @@ def _record(options: argparse.Namespace) -> None:
         print(f"recorded {folder}")
 
 
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m parsers", description=__doc__)
+def _commands() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m parsers")
     commands = parser.add_subparsers(required=True)
     frames = commands.add_parser("frames", help="the frames of an operator's passes")
     frames.add_argument("folders", type=Path, nargs="+", metavar="PASS_FOLDER")
@@ -49,17 +128,6 @@ def _options() -> argparse.ArgumentParser:
         command.add_argument("--out", type=Path, required=True, metavar="FOLDER")
         command.set_defaults(run=run)
     return parser
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame so that the file is either whole or not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        frame.to_parquet(partial, index=False)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,29 @@ LFS_POINTER = b"version https://git-lfs"
 SQLITE_MAGIC = b"SQLite format 3\x00"
 NCU_MAGIC = b"NVR\x00"
 GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 PACKED = ".gz"
 """Suffix of a recorded file: profiles shrink to a twentieth."""
+
+
+_LOOKS = {
+    SQLITE_MAGIC: "a SQLite database",
+    NCU_MAGIC: "an Nsight Compute report",
+    GZIP_MAGIC: "a file packed by gzip",
+    ZSTD_MAGIC: "a file packed by Zstandard",
+    b"NVIDIA Tegra Profiler Report": "a report of Nsight Systems",
+    b"\x89PNG": "a PNG image",
+    b"\x7fELF": "an ELF binary",
+    b"PK\x03\x04": "a zip archive",
+    b"PERFILE2": "a recording of perf",
+    b"\x89HDF": "an HDF5 file",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"%PDF-": "a PDF document",
+    b"BZh": "a file packed by bzip2",
+    b"\xfd7zXZ": "a file packed by xz",
+}
+"""What files begin with, and what such a file is."""
 
 
 def check_present(path: Path, remedy: str) -> bytes:
@@ -62,14 +83,35 @@ def check_format(path: Path, magic: bytes, wanted: str, remedy: str) -> None:
 
 def describe(head: bytes) -> str:
     """Say in a few words what a file looks like by its first bytes."""
-    if head.startswith(SQLITE_MAGIC):
-        return "a SQLite database"
-    if head.startswith(NCU_MAGIC):
-        return "an Nsight Compute report"
+    for magic, words in _LOOKS.items():
+        if head.startswith(magic):
+            return words
     text = head.decode("utf-8", errors="replace")
     if all(char.isprintable() or char in "\r\n\t\ufeff" for char in text):
         return f"text that begins {text.strip()[:24]!r}"
     return f"data that begins with the bytes {head[:8].hex(' ')}"
+
+
+def check_whole_database(path: Path, remedy: str) -> None:
+    """Check that a SQLite database has as many pages as its header says.
+
+    SQLite reads a last page that lost its end as if zeros followed. The size in the header holds
+    where the database was last written by SQLite 3.7 or later: https://sqlite.org/fileformat.html,
+    1.3.8.
+
+    Raises
+    ------
+    CaptureError
+        When the file is shorter.
+    """
+    with path.open("rb") as stream:
+        head = stream.read(100).ljust(100, b"\0")
+    page, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+    size = (65536 if page == 1 else page) * pages
+    found = path.stat().st_size
+    if head[24:28] == head[92:96] and found < size:
+        cause = f"the database is truncated: it has {found} of {size} bytes"
+        raise CaptureError(path, cause, remedy)
 
 
 def sha256(path: Path) -> str:

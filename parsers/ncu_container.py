@@ -3,7 +3,8 @@
 A report is the magic ``NVR`` and a zero byte, a file header, then blocks up to the end of the file.
 A file header and a block header are each a little-endian 32-bit length and a message. Field 5 of a
 block header is the size of the payload behind it; field 3 is about the session, field 6 about the
-process. The payload holds the launches, which are left to ``ncu_report``.
+process. The payload holds as many sources and then launches as fields 1 and 2 say, each behind a
+little-endian 32-bit length; what is in them is left to ``ncu_report``.
 
 The layout is that of version 7 (field 1 of the file header), seen alike in reports written by
 Nsight Compute 2020.3 and 2025.3; NVIDIA does not document it.
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 KNOWN_VERSION = 7
-VERSION, SESSION, PAYLOAD_SIZE, PROCESS = 1, 3, 5, 6
+VERSION = 1
+SOURCES, LAUNCHES, SESSION, PAYLOAD_SIZE, PROCESS = 1, 2, 3, 5, 6
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
@@ -126,5 +128,20 @@ def blocks(stream: BinaryIO) -> list[Block]:
         payload = number_of(header, PAYLOAD_SIZE)
         if stream.tell() + payload > size:
             raise ValueError("it ends inside a launch")
-        stream.seek(payload, os.SEEK_CUR)
+        _step_over(stream, header, payload)
     return found
+
+
+def _step_over(stream: BinaryIO, header: bytes, payload: int) -> None:
+    """Step from length to length over a payload, which its sources and launches must fill.
+
+    ``ncu_report`` believes the lengths: one of 2 GiB and more ends the whole process.
+    """
+    end = stream.tell() + payload
+    for _ in range(number_of(header, SOURCES) + number_of(header, LAUNCHES)):
+        (size,) = struct.unpack("<I", stream.read(4).ljust(4, b"\xff"))
+        stream.seek(size, os.SEEK_CUR)
+        if stream.tell() > end:
+            break
+    if stream.tell() != end:
+        raise ValueError("a block does not hold the launches that it counts")

@@ -12,7 +12,9 @@ from parsers.captures import Run, parse_pass, read_run
 from parsers.contract import RUN_FILE, range_name
 from parsers.errors import CaptureError
 from parsers.files import PACKED, pack, sha256
-from parsers.scrub import find_leaks, local_secrets, scrub_ncu, scrub_sqlite
+from parsers.leaks import find_leaks, local_secrets
+from parsers.scrub_ncu import scrub_ncu
+from parsers.scrub_sqlite import scrub_sqlite
 
 TEXT_SUFFIXES = (".csv", ".ptx", ".sass")
 
@@ -80,7 +82,7 @@ def _scrub(source: Path, target: Path, secrets: list[str]) -> None:
     if source.suffix == ".ncu-rep":
         scrub_ncu(source, target, secrets)
     elif source.suffix == ".sqlite":
-        scrub_sqlite(source, target)
+        scrub_sqlite(source, target, secrets)
     elif source.suffix in TEXT_SUFFIXES:
         shutil.copyfile(source, target)
     else:

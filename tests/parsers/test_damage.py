@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from parsers import ncu, nsys
+from parsers import ncu_container as container
 from parsers.errors import CaptureError
 
 PARSERS = pytest.mark.parametrize("parse", [ncu.parse, nsys.parse], ids=["ncu", "nsys"])
@@ -41,9 +42,10 @@ def test_folder(parse: Parse, tmp_path: Path) -> None:
         (b"", "the file is empty"),
         (LFS, "is a Git LFS pointer, not the file itself; run `git lfs pull`"),
         (b"ID,Kernel Name\n", "but text that begins 'ID,Kernel Name'"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "bytes 89 50 4e 47 0d 0a 1a 0a"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "but a PNG image"),
+        (b"\x89QNG\r\n\x1a\n\x00\x00", "bytes 89 51 4e 47 0d 0a 1a 0a"),
     ],
-    ids=["empty", "lfs", "text", "binary"],
+    ids=["empty", "lfs", "text", "png", "binary"],
 )
 def test_content(parse: Parse, tmp_path: Path, content: bytes, cause: str) -> None:
     path = tmp_path / "file"
@@ -82,3 +84,17 @@ def test_report_without_launches(ncu_report_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "bare.ncu-rep"
     path.write_bytes(ncu_report_path.read_bytes()[:10])
     assert "the report holds no launches" in _refusal(ncu.parse, path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
+def test_report_with_a_length_that_lies(ncu_report_path: Path, tmp_path: Path, length: int) -> None:
+    """The library would end the process over a length from 2 GiB on."""
+    with ncu_report_path.open("rb") as stream:
+        found = container.blocks(stream)
+    block = next(b for b in found if container.number_of(b.header, container.LAUNCHES))
+    content = bytearray(ncu_report_path.read_bytes())
+    at = block.start + len(block.header)
+    content[at : at + 4] = length.to_bytes(4, "little")
+    path = tmp_path / "lying.ncu-rep"
+    path.write_bytes(content)
+    assert "a block does not hold the launches that it counts" in _refusal(ncu.parse, path)

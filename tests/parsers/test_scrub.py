@@ -11,7 +11,9 @@ import pytest
 
 from parsers import ncu, nsys
 from parsers.errors import CaptureError
-from parsers.scrub import find_leaks, scrub_ncu, scrub_sqlite
+from parsers.leaks import find_leaks
+from parsers.scrub_ncu import scrub_ncu
+from parsers.scrub_sqlite import scrub_sqlite
 from tests.parsers.exports import write_export
 
 PLANTED = [
