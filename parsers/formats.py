@@ -92,21 +92,6 @@ def is_text(head: bytes) -> bool:
 _LOGS = (
     (LFS_POINTER, "is a Git LFS pointer, not the file itself", "run `git lfs pull`"),
     (
-        b"ERR_NVGPUCTRPERM",
-        "is the output of a profiler that may not read the GPU's counters (ERR_NVGPUCTRPERM)",
-        "profile as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0",
-    ),
-    (
-        b"Cuda driver is not compatible",
-        "is the output of an ncu that is too new for the driver",
-        "profile with the ncu of the driver's CUDA version",
-    ),
-    (
-        b"No kernels were profiled",
-        "is the output of an ncu that profiled no kernels",
-        "look at its filters (--kernel-name, --nvtx-include, --launch-skip) and profile again",
-    ),
-    (
         b"does not contain CUDA kernel data",
         "is the output of an nsys that traced no kernels",
         "profile again with `nsys profile --trace=cuda,nvtx`",

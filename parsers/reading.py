@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from parsers.coverage import cover
 from parsers.errors import CaptureError
 from parsers.files import check_present, check_whole_database
 from parsers.formats import (
@@ -21,6 +22,7 @@ from parsers.formats import (
 )
 from parsers.nsys_report import tool_of
 from parsers.packing import peek, unpacked
+from parsers.plausible import flag
 
 REMEDY = "copy it again, or profile again"
 
@@ -47,7 +49,9 @@ def read(path: Path | str) -> pd.DataFrame:
 
         ``attrs`` holds ``format`` (a name in ``FORMATS``), ``packed`` (what packed the file,
         outermost first), ``source`` (the file's name), ``tool`` (the tool and, where the file
-        tells, its version) and ``notes`` (what to know before the numbers are used).
+        tells, its version), ``notes`` (what to know before the numbers are used: a value that
+        cannot be is NA, and told there), and of counters ``coverage``: by column measured, derived,
+        in part or absent.
 
     Raises
     ------
@@ -59,6 +63,7 @@ def read(path: Path | str) -> pd.DataFrame:
     """
     path = Path(path)
     form, frame, packers = _read(path)
+    frame = _examined(form, frame)
     frame.attrs |= {
         "format": form.name,
         "packed": packers,
@@ -127,6 +132,27 @@ def _parse_sound(form: Format, content: Path) -> pd.DataFrame:
     frame: pd.DataFrame = getattr(form.load(), form.function)(content)
     if form.name == "nsys-sqlite":
         frame.attrs.setdefault("tool", tool_of(content))
+    return frame
+
+
+def _examined(form: Format, frame: pd.DataFrame) -> pd.DataFrame:
+    """Fill in what follows by formula, and leave out what cannot be; say so in the attributes."""
+    if form.frame not in {"counters", "timeline"}:
+        return frame
+    attrs = dict(frame.attrs)
+    if form.frame == "counters":
+        frame, coverage = cover(frame)
+        attrs["coverage"] = dict(zip(coverage["column"], coverage["status"], strict=True))
+    frame, flags = flag(frame, form.frame)
+    told = flags.groupby(["column", "reason"], sort=False).size()
+    attrs["notes"] = [
+        *attrs.get("notes", []),
+        *(
+            f"{column} {reason} in {count} rows: left out"
+            for (column, reason), count in told.items()
+        ),
+    ]
+    frame.attrs = attrs
     return frame
 
 

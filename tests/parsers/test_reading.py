@@ -56,6 +56,28 @@ def test_a_name_does_not_mislead(
     assert frame.attrs["tool"] == "Nsight Compute 2025.3.1.0"
 
 
+def test_coverage_and_what_cannot_be_are_told(
+    ncu_report_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = ncu.parse
+
+    def parse(path: Path) -> pd.DataFrame:
+        frame = real(path)
+        frame.loc[:1, "occupancy_achieved_pct"] = 130.0
+        frame["grid_size"] = frame["grid_size"].mask(frame.index == 0)
+        frame["l2_bytes"] = frame["l2_bytes"].mask(frame.index >= 0)
+        return frame
+
+    monkeypatch.setattr(ncu, "parse", parse)
+    frame = read(ncu_report_path)
+    assert frame["occupancy_achieved_pct"].isna().sum() == 2
+    assert frame["grid_size"].equals(real(ncu_report_path)["grid_size"])
+    assert frame.attrs["notes"] == ["occupancy_achieved_pct is over 100.1 % in 2 rows: left out"]
+    coverage = frame.attrs["coverage"]
+    assert (coverage["grid_size"], coverage["l2_bytes"]) == ("in part", "absent")
+    assert coverage["duration_ns"] == "measured"
+
+
 def test_the_tool_of_an_export(shared: Callable[[str], Path]) -> None:
     assert read(shared("h200/gelu.sqlite")).attrs["tool"] == "Nsight Systems 2025.3.2.0"
 
