@@ -309,7 +309,7 @@ def test_a_number_that_can_be_read_in_two_ways(parse: Parse, refusal: Refusal) -
     [
         ("", "the file is empty"),
         ("a,b\n1,2\n", "is not a CSV export of Nsight Compute but text that begins 'a,b"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "but data that begins with the bytes 89 50"),
+        (b"\x89\x01\x02\x00\x00", "but data that begins with the bytes 89 01"),
         (quoted(WIDE[:1]), "has a header but no launches"),
         (quoted(WIDE[:2]), "has a header but no launches"),
         ("==PROF== Connected to process 1\n", "holds Nsight Compute's log but no results"),
