@@ -89,7 +89,13 @@ _ST_RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_st"
 
 METRICS: tuple[Metric, ...] = (
     _sum("duration_ns", "time the kernel ran", "ns", "gpu__time_duration.sum"),
-    _sum("sm_cycles", "cycles of the longest-running SM", "cycle", "sm__cycles_elapsed.max"),
+    _sum(
+        "sm_cycles",
+        "cycles of the longest-running SM",
+        "cycle",
+        "sm__cycles_elapsed.max",
+        "gpc__cycles_elapsed.max",
+    ),
     _mean(
         "sm_clock_hz",
         "SM clock",
