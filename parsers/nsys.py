@@ -17,6 +17,8 @@ from parsers.files import SQLITE_MAGIC
 from parsers.nsys_ranges import attribute, read_payloads, read_ranges
 from parsers.nsys_tables import (
     CALLS,
+    COPIES,
+    FILLS,
     GRAPHS,
     KERNELS,
     META,
@@ -32,6 +34,7 @@ from parsers.schemas import LAUNCHES, TIMELINE, conform
 __all__ = ["REMEDY", "busy_ns", "launches", "parse", "recognises", "recognises_folder"]
 
 _CAPTURED = ("correlationId", "globalPid", "shortName", "demangledName")
+_TIMED = (KERNELS, COPIES, FILLS, GRAPHS, CALLS, RANGES)
 _UNTRACED = "trace them with `nsys profile --cuda-graph-trace=node`"
 
 
@@ -189,6 +192,7 @@ def _notes(tables: Tables, frame: pd.DataFrame, entry: npt.NDArray[np.int64]) ->
     notes += [
         f"{name} has no {', '.join(columns)} (export schema {version}): NA"
         for name, columns in tables.lacks.items()
+        if name in _TIMED
     ]
     graphs = frame["kind"] == read.GRAPH
     if graphs.any():

@@ -82,7 +82,8 @@ def read_graphs(tables: Tables) -> pd.DataFrame:
     """Read the CUDA graphs that were traced as a whole: their time, without their kernels."""
     columns = {**_PLACE, "graphId": "graph", "graphExecId": "graph_exec"}
     frame = _timed(tables, GRAPHS, tables.read(GRAPHS, (*NEEDED, *columns)), columns)
-    return frame.assign(kind=_same(GRAPH, len(frame)))
+    nothing = pd.Series(pd.NA, index=frame.index, dtype="Int64")
+    return frame.assign(kind=_same(GRAPH, len(frame)), graph_node=nothing)
 
 
 def original_nodes(tables: Tables, frame: pd.DataFrame) -> pd.Series:
@@ -191,22 +192,26 @@ def add_gpus(tables: Tables, frame: pd.DataFrame) -> pd.DataFrame:
     """Add the number and name of each row's GPU, where the export tells.
 
     A device has its number from its process, which may see a part of the GPUs alone;
-    ``TARGET_INFO_CUDA_DEVICE`` relates the two. Before that table there was a column ``cuDevice``.
+    ``TARGET_INFO_CUDA_DEVICE`` relates the two. Before that table the GPUs had a column for it,
+    ``cuDevice`` or, in another table, ``deviceId``; in between, the numbers were one.
     """
     gpus = tables.read("TARGET_INFO_GPU", ("id", "name", "cuDevice"))
+    if gpus.empty:
+        gpus = tables.read("TARGET_INFO_CUDA_GPU", ("id", "name", "deviceId"))
+        gpus = gpus.rename(columns={"deviceId": "cuDevice"})
     devices = tables.read("TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid"))
+    keys = frame[["device"]].assign(pid=local_id(frame["process"], "process"))
     if len(devices):
         known = devices.rename(columns={"cudaId": "device", "gpuId": "gpu"})
-        process = local_id(frame["process"], "process")
-        keys = pd.DataFrame({"device": frame["device"], "pid": process})
     else:
-        known = gpus.rename(columns={"cuDevice": "device", "id": "gpu"})[["device", "gpu"]]
-        keys = frame[["device"]]
+        number = gpus["cuDevice"].fillna(gpus["id"])
+        known = pd.DataFrame({"device": number, "gpu": gpus["id"].fillna(number)})
+        keys = keys[["device"]]
     known = known.dropna().drop_duplicates([*keys.columns])
     found = keys.merge(known, on=[*keys.columns], how="left")["gpu"]
-    names = tables.texts(gpus["name"])
-    place = pd.Index(_integers(gpus["id"])).get_indexer(pd.Index(_integers(found)))
-    return frame.assign(gpu=found.array, gpu_name=take(names, place))
+    number = gpus["id"].fillna(gpus["cuDevice"])
+    place = pd.Index(_integers(number)).get_indexer(pd.Index(_integers(found)))
+    return frame.assign(gpu=found.array, gpu_name=take(tables.texts(gpus["name"]), place))
 
 
 def local_id(identifier: pd.Series, kind: str) -> pd.Series:

@@ -63,7 +63,8 @@ class Tables:
         wanted = list(columns)
         there = [column for column in wanted if column in self.names.get(name, ())]
         if name in self.names and len(there) < len(wanted):
-            self.lacks[name] = [column for column in wanted if column not in there]
+            lacking = [column for column in wanted if column not in there]
+            self.lacks[name] = [*dict.fromkeys([*self.lacks.get(name, ()), *lacking])]
         frame = self._read(name, there) if there else pd.DataFrame()
         for column in set(wanted) - set(there):
             frame[column] = _nothing(len(frame))
