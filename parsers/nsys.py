@@ -14,7 +14,7 @@ from parsers import nsys_launches as read
 from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import SQLITE_MAGIC
-from parsers.nsys_ranges import attribute, read_payloads, read_ranges
+from parsers.nsys_ranges import attribute, read_ranges
 from parsers.nsys_tables import (
     CALLS,
     COPIES,
@@ -148,13 +148,17 @@ def launches(path: Path | str, *, copies: bool = False) -> pd.DataFrame:
         frame = read.add_calls(tables, frame)
         frame["graph_node_original"] = read.original_nodes(tables, frame)
         frame = read.add_gpus(tables, frame)
-        ranges = read_ranges(tables)
-        payloads = read_payloads(tables, ranges["event"].to_numpy())
+        ranges = read_ranges(tables, payloads=True)
         entry, frame["range_path"] = attribute(ranges, frame)
         notes = _notes(tables, frame, entry)
     frame["range"], frame["domain"], frame["payload"], frame["range_start_ns"] = (
         read.take(column, entry)
-        for column in (ranges["range"], ranges["domain"], payloads, ranges["open"].astype("Int64"))
+        for column in (
+            ranges["range"],
+            ranges["domain"],
+            ranges["payload"],
+            ranges["open"].astype("Int64"),
+        )
     )
     frame["machine"] = frame["process"] // (1 << 48)
     for column in ("process", "thread"):
@@ -171,10 +175,20 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
         name: frame.get(name, empty).astype(str(column.dtype))
         for name, column in LAUNCHES.columns.items()
     }
-    for name, column in columns.items():
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            columns[name] = column.cat.remove_unused_categories()
+    for name in ("domain", "range", "payload", "api", "gpu_name"):
+        columns[name] = _used(columns[name])
     return pd.DataFrame(columns, copy=False)
+
+
+def _used(column: pd.Series) -> pd.Series:
+    """Leave out the categories that no row has."""
+    texts = pd.Categorical(column)
+    there = (
+        np.bincount(texts.codes.astype(np.int64) + 1, minlength=len(texts.categories) + 1)[1:] > 0
+    )
+    codes = np.append(np.cumsum(there) - 1, -1)[texts.codes]
+    kept = pd.Categorical.from_codes(codes, texts.categories[there], validate=False)
+    return pd.Series(kept, index=column.index)
 
 
 def _notes(tables: Tables, frame: pd.DataFrame, entry: npt.NDArray[np.int64]) -> list[str]:

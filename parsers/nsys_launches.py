@@ -111,7 +111,9 @@ def add_calls(tables: Tables, frame: pd.DataFrame) -> pd.DataFrame:
     codes, processes = pd.factorize(thread & PROCESS_MASK)
     known = (calls["globalTid"].notna() & calls["correlationId"].notna()).to_numpy()
     key = np.where(known, _key(codes, calls["correlationId"]), -1)
-    order = np.lexsort((_integers(calls["start"]), key))
+    order = np.argsort(key, kind="stable")
+    if (key[order[1:]] == key[order[:-1]]).any():
+        order = np.lexsort((_integers(calls["start"]), key))
     key = key[order]
     process = _integers(frame["process"])
     if len(processes) == 1 and frame["process"].isna().all():

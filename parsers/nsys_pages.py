@@ -110,6 +110,8 @@ class Pages:
         """Read integers of variable length; return them and where each ends."""
         first = self.bytes[at]
         value, after = first.astype(np.int64), at + 1
+        if len(first) and first.max() < 0x80:
+            return value, after
         more = np.flatnonzero(first >= 0x80)
         value[more] &= 0x7F
         for _ in range(7):

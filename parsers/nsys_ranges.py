@@ -33,7 +33,7 @@ _PAYLOADS = (
 )  # fmt: skip
 
 
-def read_ranges(tables: Tables) -> pd.DataFrame:
+def read_ranges(tables: Tables, *, payloads: bool = False) -> pd.DataFrame:
     """Read the ranges of an export, in the order of their opening, an inner one later.
 
     Returns
@@ -41,10 +41,10 @@ def read_ranges(tables: Tables) -> pd.DataFrame:
     DataFrame
         ``range`` (name) and ``domain`` as categoricals, NA where there is none; ``scope``, the
         global id of the thread or process; ``open`` and ``close`` in ns, the latter `NEVER` where
-        the capture ended first; ``event``, the row of the table.
+        the capture ended first; where asked for, ``payload`` as text, NA where there is none.
     """
     columns = ("start", "end", "eventType", "globalTid", "domainId", "text", "textId")
-    events = tables.read(RANGES, columns)
+    events = tables.read(RANGES, (*columns, *(_PAYLOADS if payloads else ())))
     kind = events["eventType"].to_numpy("int64", na_value=-1)
     thread = events["globalTid"].to_numpy("int64", na_value=-1)
     begin = events["start"].to_numpy("int64", na_value=NEVER)
@@ -53,17 +53,17 @@ def read_ranges(tables: Tables) -> pd.DataFrame:
     chosen = chosen[np.lexsort((-end[chosen], begin[chosen]))]
     scope = np.where(np.isin(kind, PUSH_POP), thread, thread & PROCESS_MASK)
     names = _names(tables, events)
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "range": names[chosen],
             "domain": _domains(events, kind, thread & PROCESS_MASK, names)[chosen],
             "scope": scope[chosen],
             "open": begin[chosen],
             "close": end[chosen],
-            "event": chosen,
         },
         copy=False,
     )
+    return frame.assign(payload=_payloads(tables, events, chosen)) if payloads else frame
 
 
 def _names(tables: Tables, events: pd.DataFrame) -> pd.Categorical:
@@ -86,15 +86,14 @@ def _domains(
     return categorical(called[owner, domain], list(names.categories))
 
 
-def read_payloads(tables: Tables, events: Integers) -> pd.Series:
-    """Return the payloads of rows of the table of events, as text, NA where there is none."""
-    rows = tables.read(RANGES, _PAYLOADS)
-    found = pd.Series(pd.NA, index=range(len(events)), dtype="str")
+def _payloads(tables: Tables, rows: pd.DataFrame, chosen: Integers) -> pd.Series:
+    """Return the payloads of the chosen rows, as text, NA where there is none."""
+    found = pd.Series(pd.NA, index=range(len(chosen)), dtype="str")
     for column in reversed(_PAYLOADS):
         if rows[column].isna().all():
             continue
         values = rows[column] if column != "jsonTextId" else tables.texts(rows[column])
-        values = values.take(events).reset_index(drop=True).dropna()
+        values = values.take(chosen).reset_index(drop=True).dropna()
         if column == "uint64Value":
             values = values.astype("int64").astype("uint64")  # SQLite's integers are signed
         found.loc[values.index] = values.astype("str")
@@ -111,7 +110,7 @@ class Attribution:
 
     def __init__(self, ranges: pd.DataFrame) -> None:
         scope = ranges["scope"].to_numpy()
-        self.order = np.argsort(scope, kind="stable")
+        self.order, _, _ = _grouped(scope)
         self.scope = scope[self.order]
         self.open, self.close = (ranges[key].to_numpy()[self.order] for key in ("open", "close"))
         self._levels = [self.close]
@@ -124,8 +123,7 @@ class Attribution:
     def innermost(self, scope: Integers, time: Integers) -> Integers:
         """Return the place of the range opened last and open at each moment; -1 for none."""
         before = np.zeros(len(scope), dtype=np.int64)
-        by_scope = np.argsort(scope, kind="stable")
-        scopes, starts = np.unique(scope[by_scope], return_index=True)
+        by_scope, scopes, starts = _grouped(scope)
         first, last = (np.searchsorted(self.scope, scopes, side) for side in ("left", "right"))
         for rows, low, high in zip(np.split(by_scope, starts[1:]), first, last, strict=False):
             opened = np.searchsorted(self.open[low:high], time[rows], side="right")
@@ -181,6 +179,14 @@ class Attribution:
         foreign = foreign[self.scope[found[foreign]] != scope[foreign]]
         found[foreign] = -1
         return found
+
+
+def _grouped(scope: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return the order that groups equal scopes, their distinct ones, and where each begins."""
+    codes, scopes = pd.factorize(scope, sort=True)
+    order = np.argsort(codes.astype(np.min_scalar_type(len(scopes))), kind="stable")
+    starts = np.cumsum(np.bincount(codes, minlength=len(scopes)))[:-1]
+    return order, scopes, np.append(0, starts)
 
 
 def attribute(ranges: pd.DataFrame, calls: pd.DataFrame) -> tuple[Integers, pd.Categorical]:
