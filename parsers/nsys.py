@@ -1,50 +1,45 @@
-"""Nsight Systems' SQLite exports to the timeline frame."""
+"""Exports of Nsight Systems to frames: what a capture launched, and what any report holds."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from parsers import nsys_launches as read
 from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
-from parsers.files import SQLITE_MAGIC, check_format
-from parsers.schemas import TIMELINE, conform
+from parsers.files import SQLITE_MAGIC
+from parsers.nsys_ranges import attribute, read_ranges
+from parsers.nsys_tables import (
+    CALLS,
+    COPIES,
+    FILLS,
+    GRAPHS,
+    KERNELS,
+    META,
+    PARQUET,
+    RANGES,
+    REMEDY,
+    STRINGS,
+    Tables,
+    open_tables,
+)
+from parsers.schemas import LAUNCHES, TIMELINE, conform
 
-REMEDY = "measure it again with `snakemake reports/OPERATOR -R nsys`"
+__all__ = ["REMEDY", "busy_ns", "launches", "parse", "recognises", "recognises_folder"]
 
-KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-PUSH_POP, START_END, DOMAIN_NAME = 59, 60, 75
-_PROCESS_MASK = ~0xFFFFFF
-
-_QUERIES = {
-    KERNELS: "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL",
-    GRAPHS: "SELECT * FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE LIMIT 1",
-    "CUPTI_ACTIVITY_KIND_RUNTIME": "SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME",
-    "NVTX_EVENTS": "SELECT * FROM NVTX_EVENTS",
-    "StringIds": "SELECT id, value FROM StringIds",
-    "META_DATA_EXPORT": "SELECT name, value FROM META_DATA_EXPORT",
-}
-
-_NEEDED = ("start", "end", "correlationId", "globalPid", "shortName", "demangledName")
-_COPIED = {
-    "deviceId": "device",
-    "streamId": "stream",
-    "registersPerThread": "registers_per_thread",
-    **{f"{part}{axis.upper()}": f"{part}_{axis}" for part in ("grid", "block") for axis in "xyz"},
-    "staticSharedMemory": "static_shared_bytes",
-    "dynamicSharedMemory": "dynamic_shared_bytes",
-    "localMemoryPerThread": "local_bytes_per_thread",
-}
+_CAPTURED = ("correlationId", "globalPid", "shortName", "demangledName")
+_TIMED = (KERNELS, COPIES, FILLS, GRAPHS, CALLS, RANGES)
+_UNTRACED = "trace them with `nsys profile --cuda-graph-trace=node`"
 
 
 def parse(path: Path | str) -> pd.DataFrame:
-    """Read every kernel launch of an export, in the order in which they ran on the GPU.
+    """Read every kernel launch of a capture, in the order in which they ran on the GPU.
 
     A launch belongs to the NVTX range ``operator/variant/case`` of the domain ``roofsnake`` that
     was opened last of those that were open when its launch call began: push/pop ranges of the
@@ -55,7 +50,7 @@ def parse(path: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     path
-        A file written by ``nsys export --type sqlite``; it is opened read-only.
+        What ``nsys export`` wrote, with ``--type sqlite`` or ``parquetdir``; it is only read.
 
     Returns
     -------
@@ -69,194 +64,215 @@ def parse(path: Path | str) -> pd.DataFrame:
         When the file is missing, empty, a Git LFS pointer, not SQLite, damaged or not an export of
         Nsight Systems, when it holds no kernel launches, or lacks a column that is needed.
     """
-    frame = launches(Path(path), DOMAIN, lambda name: split_range(name) is not None)
+    frame = launches_in(Path(path), DOMAIN, lambda name: split_range(name) is not None)
     # A plain split on a column without a single range gives one column, not three.
     keys = frame["range"].str.split("/", expand=True).reindex(columns=range(3))
     keys.columns = pd.Index(["operator", "variant", "case"])
     return conform(pd.concat([frame, keys], axis=1), TIMELINE)
 
 
-def launches(path: Path, domain: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
-    """Read the launches and name the ``range`` of each among the wanted ranges of a domain."""
-    check_format(path, SQLITE_MAGIC, "an SQLite export of Nsight Systems", REMEDY)
-    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-    try:
-        with closing(sqlite3.connect(uri, uri=True)) as database:
-            (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
-            if health != "ok":
-                raise sqlite3.DatabaseError(str(health).splitlines()[0])
-            tables = _Tables(path, database)
-            kernels = _kernels(tables)
-            ranges = _ranges(tables, domain, wanted)
-    except (sqlite3.DatabaseError, pd.errors.DatabaseError) as error:
-        cause = f"the database is truncated or damaged ({error})"
-        raise CaptureError(path, cause, REMEDY) from None
-    frame = _number(_attribute(kernels, ranges))
+def launches_in(path: Path, domain: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
+    """Read the kernels and name the ``range`` of each among the wanted ranges of a domain.
+
+    ``repeat`` counts the entries of a range, ``launch`` the launches in one by their calls.
+    """
+    with open_tables(path) as tables:
+        kernels = read.read_kernels(tables)
+        if kernels.empty:
+            _refuse_empty(tables)
+        missing = [column for column in _CAPTURED if column in tables.lacks.get(KERNELS, ())]
+        if missing:
+            version = tables.schema_version()
+            cause = f"{KERNELS} has no {', '.join(missing)} (export schema {version})"
+            raise CaptureError(path, cause, "export it again with a newer nsys")
+        kernels = read.add_calls(tables, kernels)
+        ranges = read_ranges(tables)
+    chosen = [name for name in ranges["range"].cat.categories if wanted(name)]
+    ranges = ranges[ranges["range"].isin(chosen) & (ranges["domain"] == domain)]
+    ranges = ranges.reset_index(drop=True)
+    entry, _ = attribute(ranges, kernels)
+    repeat = ranges.groupby("range", observed=True).cumcount().astype("Int64")
+    names = ranges["range"].astype("string")
+    frame = kernels.assign(range=read.take(names, entry), repeat=read.take(repeat, entry))
+    frame = _number(frame)
     origin = frame[["start_ns", "api_start_ns"]].min().min()
     frame["start_ns"] -= origin
     frame["api_start_ns"] -= origin
     return frame
 
 
-class _Tables:
-    """The tables of an export; one that is absent reads as empty."""
-
-    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
-        self.path = path
-        self.database = database
-        rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        self.names = {name for (name,) in rows}
-        if "META_DATA_EXPORT" not in self.names:
-            raise CaptureError(path, "is a SQLite database but not an nsys export", REMEDY)
-
-    def read(self, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
-        """Read columns of a table; those that it lacks are NA. Integers stay exact."""
-        if name not in self.names:
-            return pd.DataFrame({column: pd.Series(dtype="Int64") for column in columns})
-        frame = pd.read_sql_query(_QUERIES[name], self.database, dtype_backend="numpy_nullable")
-        return frame.reindex(columns=list(columns))
-
-    def texts(self, identifiers: pd.Series) -> pd.Series:
-        """Return the strings behind identifiers."""
-        strings = self.read("StringIds", ("id", "value"))
-        known = pd.Series(strings["value"].to_numpy(object), index=strings["id"].to_numpy("int64"))
-        return identifiers.astype("Int64").map(known).astype("string")
-
-    def schema_version(self) -> str:
-        """Return the version of the export's schema, such as 3.20.3."""
-        rows = self.read("META_DATA_EXPORT", ("name", "value")).set_index("name")["value"]
-        return str(rows.get("EXPORT_SCHEMA_VERSION", "unknown"))
-
-
-def _kernels(tables: _Tables) -> pd.DataFrame:
-    """Read the kernels, each with the call that launched it."""
-    rows = tables.read(KERNELS, (*_NEEDED, "mangledName", *_COPIED))
-    if rows.empty:
-        _refuse_empty(tables)
-    missing = [column for column in _NEEDED if rows[column].isna().all()]
-    if missing:
-        raise CaptureError(
-            tables.path,
-            f"{KERNELS} has no {', '.join(missing)} (export schema {tables.schema_version()})",
-            "export it again with a newer nsys",
-        )
-    short, demangled, mangled = (
-        tables.texts(rows[f"{kind}Name"]) for kind in ("short", "demangled", "mangled")
-    )
-    frame = rows[list(_COPIED)].rename(columns=_COPIED)
-    frame["kernel"] = short.fillna(demangled).fillna(mangled)
-    frame["kernel_demangled"] = demangled.fillna(frame["kernel"])
-    frame["start_ns"] = rows["start"]
-    frame["duration_ns"] = rows["end"] - rows["start"]
-    frame[["process", "correlation"]] = rows[["globalPid", "correlationId"]]
-    return frame.merge(_calls(tables), on=["process", "correlation"], how="left")
-
-
-def _refuse_empty(tables: _Tables) -> None:
-    version = tables.schema_version()
-    if not tables.read(GRAPHS, ("start",)).empty:
-        raise CaptureError(
-            tables.path,
-            f"holds no kernel launches, only CUDA graphs traced as a whole (schema {version})",
-            "trace them with `nsys profile --cuda-graph-trace=node`",
-        )
-    raise CaptureError(tables.path, f"holds no kernel launches (schema {version})", REMEDY)
-
-
-def _calls(tables: _Tables) -> pd.DataFrame:
-    """Read the CUDA calls; correlation ids are unique within a process only."""
-    columns = ("start", "end", "globalTid", "correlationId")
-    rows = tables.read("CUPTI_ACTIVITY_KIND_RUNTIME", columns).astype("Int64")
-    frame = pd.DataFrame(
-        {
-            "process": rows["globalTid"] & _PROCESS_MASK,
-            "correlation": rows["correlationId"],
-            "thread": rows["globalTid"],
-            "api_start_ns": rows["start"],
-            "api_duration_ns": rows["end"] - rows["start"],
-        }
-    )
-    return frame.sort_values("api_start_ns").drop_duplicates(["process", "correlation"])
-
-
-def _ranges(tables: _Tables, domain: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
-    """Read the wanted ranges of a domain in the order of their opening, an inner one later.
-
-    A range holds for its ``scope``: a thread, or a whole process. Those of one scope and ``lane``
-    never overlap.
-    """
-    columns = ("start", "end", "eventType", "globalTid", "domainId", "text", "textId")
-    events = tables.read("NVTX_EVENTS", columns)
-    events["name"] = events["text"].astype("string").fillna(tables.texts(events["textId"]))
-    # Domain ids, like correlation ids, are unique within a process only.
-    events["process"] = events["globalTid"].astype("Int64") & _PROCESS_MASK
-    named = events[events["eventType"].isin([DOMAIN_NAME]) & events["name"].isin([domain])]
-    ranges = events[events["eventType"].isin([PUSH_POP, START_END])].merge(
-        named[["process", "domainId"]].drop_duplicates(), on=["process", "domainId"]
-    )
-    distinct = ranges["name"].dropna().unique()
-    ranges = ranges[ranges["name"].isin([name for name in distinct if wanted(name)])]
-    thread, process = ranges["globalTid"].astype("int64"), ranges["process"].astype("int64")
-    frame = pd.DataFrame(
-        {
-            "range": ranges["name"],
-            "scope": thread.where(ranges["eventType"] == PUSH_POP, process),
-            "open": ranges["start"].astype("int64"),
-            # A range that the capture cut off stays open.
-            "close": ranges["end"].astype("Int64").fillna(np.iinfo("int64").max).astype("int64"),
-        }
-    )
-    frame = frame[frame["close"] > frame["open"]].sort_values(
-        ["open", "close"], ascending=[True, False], ignore_index=True
-    )
-    frame["repeat"] = frame.groupby("range").cumcount()
-    return frame.assign(lane=_lanes(frame))
-
-
-def _lanes(ranges: pd.DataFrame) -> list[int]:
-    """Give each range the first lane of its scope in which no earlier range is still open."""
-    ends: dict[int, list[int]] = {}
-    lanes = []
-    for scope, begin, end in ranges[["scope", "open", "close"]].itertuples(index=False):
-        taken = ends.setdefault(scope, [])
-        lane = next((i for i, last in enumerate(taken) if last <= begin), len(taken))
-        taken[lane : lane + 1] = [end]
-        lanes.append(lane)
-    return lanes
-
-
-def _attribute(kernels: pd.DataFrame, ranges: pd.DataFrame) -> pd.DataFrame:
-    """Give each kernel the last opened of the ranges in which its call began.
-
-    In a lane the last range opened is the only candidate, for those of one lane never overlap.
-    """
-    called = kernels.dropna(subset=["thread", "api_start_ns"])
-    thread, process = (called[key].astype("int64") for key in ("thread", "process"))
-    call = {"time": called["api_start_ns"].astype("int64"), "row": called.index}
-    points = pd.concat([pd.DataFrame({"scope": scope, **call}) for scope in (thread, process)])
-    points = points.sort_values("time", kind="stable")
-    result = kernels.assign(
-        range=pd.Series(pd.NA, index=kernels.index, dtype="string"),
-        repeat=pd.Series(pd.NA, index=kernels.index, dtype="Int64"),
-    )
-    opened = ranges[["scope", "open", "lane"]].assign(entry=ranges.index)
-    found = [
-        pd.merge_asof(points, lane, left_on="time", right_on="open", by="scope")
-        for _, lane in opened.groupby("lane")
-    ]
-    if not found:
-        return result
-    entries = pd.concat(found).dropna(subset=["entry"]).astype({"entry": "int64"})
-    inside = entries["time"].to_numpy() < ranges["close"].to_numpy()[entries["entry"]]
-    last = entries[inside].groupby("row")["entry"].max()
-    for column in ("range", "repeat"):
-        result.loc[last.index, column] = ranges[column].to_numpy(object)[last]
-    return result
-
-
 def _number(frame: pd.DataFrame) -> pd.DataFrame:
     """Count the launches of each entry of a range by launch call; order rows by GPU start."""
     frame = frame.sort_values(["api_start_ns", "start_ns"], kind="stable")
-    frame["launch"] = frame.groupby(["range", "repeat"]).cumcount().astype("Int64")
-    frame.loc[frame["range"].isna(), "launch"] = pd.NA
+    counted = frame.groupby(["range", "repeat"], observed=True).cumcount().astype("Int64")
+    frame["launch"] = counted.where(frame["range"].notna())
     return frame.sort_values("start_ns", kind="stable", ignore_index=True)
+
+
+def launches(path: Path | str, *, copies: bool = False) -> pd.DataFrame:
+    """Read what ran on the GPUs by any export of Nsight Systems, in the order of its start.
+
+    A launch belongs to the NVTX range that was opened last of those that were open when its
+    launch call began: push/pop ranges of the launching thread, start/end ranges of its process, of
+    any domain. The nodes of a CUDA graph belong to the range of the graph's launch.
+
+    Parameters
+    ----------
+    path
+        What ``nsys export`` of any version since 2020 wrote, with ``--type sqlite``, or the folder
+        that ``--type parquetdir`` wrote.
+    copies
+        Whether copies and fills of memory are in the frame, too.
+
+    Returns
+    -------
+    DataFrame
+        Schema `parsers.schemas.LAUNCHES`: a row a kernel, copy or fill, and a row a CUDA graph
+        that was traced as a whole (``kind`` is ``graph``, ``kernel`` is NA). What the export lacks
+        is NA; ``attrs["notes"]`` says in a sentence each what is missing and why, how many
+        launches are outside of every range, and how much time is of graphs with unknown kernels.
+
+    Raises
+    ------
+    CaptureError
+        When the export is missing, empty, damaged, of something else, or holds nothing of these.
+    """
+    with open_tables(Path(path)) as tables:
+        parts = [read.read_kernels(tables), read.read_graphs(tables)]
+        parts += [read.read_copies(tables)] if copies else []
+        frame = read.concat(parts)
+        if frame.empty:
+            _refuse_empty(tables)
+        if not frame["start_ns"].is_monotonic_increasing:
+            frame = frame.sort_values("start_ns", kind="stable", ignore_index=True)
+        frame = read.add_calls(tables, frame)
+        frame["graph_node_original"] = read.original_nodes(tables, frame)
+        frame = read.add_gpus(tables, frame)
+        ranges = read_ranges(tables, payloads=True)
+        entry, frame["range_path"] = attribute(ranges, frame)
+        notes = _notes(tables, frame, entry)
+    frame["range"], frame["domain"], frame["payload"], frame["range_start_ns"] = (
+        read.take(column, entry)
+        for column in (
+            ranges["range"],
+            ranges["domain"],
+            ranges["payload"],
+            ranges["open"].astype("Int64"),
+        )
+    )
+    frame["machine"] = frame["process"] // (1 << 48)
+    for column in ("process", "thread"):
+        frame[column] = read.local_id(frame[column], column)
+    frame = _typed(frame)
+    frame.attrs["notes"] = notes
+    return frame
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give a frame the columns of its schema; to validate a million rows takes a second or two."""
+    empty = pd.Series(pd.NA, index=frame.index, dtype="Int64")
+    columns = {
+        name: frame.get(name, empty).astype(str(column.dtype))
+        for name, column in LAUNCHES.columns.items()
+    }
+    for name in ("domain", "range", "payload", "api", "gpu_name"):
+        columns[name] = _used(columns[name])
+    return pd.DataFrame(columns, copy=False)
+
+
+def _used(column: pd.Series) -> pd.Series:
+    """Leave out the categories that no row has."""
+    texts = pd.Categorical(column)
+    there = (
+        np.bincount(texts.codes.astype(np.int64) + 1, minlength=len(texts.categories) + 1)[1:] > 0
+    )
+    codes = np.append(np.cumsum(there) - 1, -1)[texts.codes]
+    kept = pd.Categorical.from_codes(codes, texts.categories[there], validate=False)
+    return pd.Series(kept, index=column.index)
+
+
+def _notes(tables: Tables, frame: pd.DataFrame, entry: npt.NDArray[np.int64]) -> list[str]:
+    """Say what is missing and why."""
+    version = tables.schema_version()
+    notes = [
+        f"no table {name} (export schema {version}): {loss}"
+        for name, loss in {
+            KERNELS: "no kernels",
+            CALLS: "no launching calls, and so no ranges",
+            RANGES: "no NVTX ranges",
+        }.items()
+        if name not in tables.names
+    ]
+    notes += [
+        f"{name} has no {', '.join(columns)} (export schema {version}): NA"
+        for name, columns in tables.lacks.items()
+        if name in _TIMED
+    ]
+    graphs = frame["kind"] == read.GRAPH
+    if graphs.any():
+        time = frame.loc[graphs, "duration_ns"].sum()
+        whole = f"{graphs.sum()} CUDA graphs traced as a whole, {time} ns"
+        notes.append(f"{whole}: their kernels are unknown; {_UNTRACED}")
+    uncalled = int(frame["api_start_ns"].isna().sum())
+    if uncalled and CALLS in tables.names:
+        notes.append(f"{uncalled} of {len(frame)} launches have no launching call in the report")
+    outside = int((entry < 0).sum())
+    if outside and RANGES in tables.names:
+        notes.append(f"{outside} of {len(frame)} launches are outside of every NVTX range")
+    return notes
+
+
+def _refuse_empty(tables: Tables) -> NoReturn:
+    version = tables.schema_version()
+    if len(tables.read(GRAPHS, ("start",))):
+        cause = "holds no kernel launches, only CUDA graphs traced as a whole"
+        raise CaptureError(tables.path, f"{cause} (schema {version})", _UNTRACED)
+    raise CaptureError(tables.path, f"holds no kernel launches (schema {version})", REMEDY)
+
+
+def busy_ns(frame: pd.DataFrame) -> pd.Series:
+    """Return how long each GPU was busy: the length of the union of its launches' intervals.
+
+    What ran at the same time on several streams, or for several processes, counts once.
+
+    Parameters
+    ----------
+    frame
+        `launches`, or rows of it.
+
+    Returns
+    -------
+    Series
+        ns, ``Int64``, by ``machine`` and ``gpu``, or by ``machine`` and ``device`` where the
+        report does not tell the GPU of every row.
+    """
+    timed = frame.dropna(subset=["start_ns", "duration_ns"]).sort_values("start_ns")
+    place = "gpu" if timed["gpu"].notna().all() else "device"
+    groups = timed.groupby(["machine", place], dropna=False)[["start_ns", "duration_ns"]]
+    busy = {key: _union(rows) for key, rows in groups}
+    index = pd.MultiIndex.from_tuples(busy.keys(), names=["machine", place]) if busy else None
+    return pd.Series(busy.values(), index=index, dtype="Int64", name="busy_ns")
+
+
+def _union(rows: pd.DataFrame) -> int:
+    """Return the length of the union of intervals in the order of their start."""
+    start = rows["start_ns"].to_numpy("int64")
+    end = start + rows["duration_ns"].to_numpy("int64")
+    before = np.concatenate([start[:1], np.maximum.accumulate(end)[:-1]])
+    return int(np.maximum(end - np.maximum(start, before), 0).sum())
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the first 64 KiB of a file are those of an export of Nsight Systems.
+
+    The definitions of a database's tables are at its start; where they go beyond, the names of
+    Nsight's enumerations, which come early, are enough.
+    """
+    return head.startswith(SQLITE_MAGIC) and any(
+        name.encode() in head for name in (META, STRINGS, "ENUM_NSYS_", "TARGET_INFO_", KERNELS)
+    )
+
+
+def recognises_folder(names: Iterable[str]) -> bool:
+    """Whether the names of a folder's files are those of ``nsys export --type parquetdir``."""
+    return bool({f"{META}{PARQUET}", f"{STRINGS}{PARQUET}", f"{KERNELS}{PARQUET}"} & set(names))

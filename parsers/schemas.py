@@ -17,6 +17,8 @@ MAX_NS = 1e12
 """No call takes a quarter of an hour; infinity and nonsense are refused with it."""
 
 INTEGER, FLOAT, TEXT, FLAG = "Int64", "Float64", "string", "boolean"
+REPEATED = "category"
+"""Texts of which most rows share a few; a million kernel names are kept once each."""
 
 
 def _column(
@@ -72,6 +74,20 @@ def _kernel() -> dict[str, pa.Column]:
     }
 
 
+def _launch_shape() -> dict[str, pa.Column]:
+    return {
+        "registers_per_thread": _column(INTEGER, "registers a thread", "register", "nsys"),
+        **{
+            f"{part}_{axis}": _column(INTEGER, f"{what} along {axis}", unit, "nsys")
+            for part, what, unit in (("grid", "blocks", "block"), ("block", "threads", "thread"))
+            for axis in "xyz"
+        },
+        "static_shared_bytes": _column(INTEGER, "static shared memory a block", "B", "nsys"),
+        "dynamic_shared_bytes": _column(INTEGER, "dynamic shared memory a block", "B", "nsys"),
+        "local_bytes_per_thread": _column(INTEGER, "local memory a thread", "B", "nsys"),
+    }
+
+
 def _counter(metric: Metric) -> pa.Column:
     dtype = INTEGER if metric.integer else FLOAT
     return _column(dtype, metric.meaning, metric.unit, " or ".join(metric.names))
@@ -115,15 +131,69 @@ TIMELINE = _schema(
         "api_duration_ns": _column(INTEGER, "time of the launching CPU call", "ns", "nsys"),
         "device": _column(INTEGER, "device number"),
         "stream": _column(INTEGER, "stream number"),
-        "registers_per_thread": _column(INTEGER, "registers a thread", "register", "nsys"),
-        **{
-            f"{part}_{axis}": _column(INTEGER, f"{what} along {axis}", unit, "nsys")
-            for part, what, unit in (("grid", "blocks", "block"), ("block", "threads", "thread"))
-            for axis in "xyz"
-        },
-        "static_shared_bytes": _column(INTEGER, "static shared memory a block", "B", "nsys"),
-        "dynamic_shared_bytes": _column(INTEGER, "dynamic shared memory a block", "B", "nsys"),
-        "local_bytes_per_thread": _column(INTEGER, "local memory a thread", "B", "nsys"),
+        **_launch_shape(),
+    },
+)
+
+LAUNCHES = _schema(
+    "launches",
+    "One row a kernel, and where asked for, a copy or fill, of any export of Nsight Systems; and "
+    "one row a CUDA graph that was traced as a whole, whose kernels are unknown.",
+    {
+        "kind": _column(REPEATED, "kernel, memcpy, memset or graph", required=True),
+        "kernel": _column(REPEATED, "kernel name without arguments; NA for a graph", "", "nsys"),
+        "kernel_demangled": _column(REPEATED, "kernel name with template arguments", "", "nsys"),
+        "kernel_mangled": _column(REPEATED, "kernel name as the linker knows it", "", "nsys"),
+        "start_ns": _column(INTEGER, "start on the GPU, on the report's clock", "ns", "nsys"),
+        "duration_ns": _column(INTEGER, "time on the GPU", "ns", "nsys"),
+        "device": _column(INTEGER, "number of the device in its process"),
+        "gpu": _column(INTEGER, "number of the GPU in the report"),
+        "gpu_name": _column(REPEATED, "name of the GPU", "", "nsys"),
+        "context": _column(INTEGER, "CUDA context"),
+        "green_context": _column(INTEGER, "green context, where there is one"),
+        "stream": _column(INTEGER, "stream number in its context"),
+        "machine": _column(INTEGER, "apart for processes of different machines in one report"),
+        "process": _column(INTEGER, "process id"),
+        "thread": _column(INTEGER, "id of the thread that launched it"),
+        "correlation": _column(INTEGER, "id shared with the launching call, in its process"),
+        "api": _column(REPEATED, "the launching CPU call", "", "nsys"),
+        "api_start_ns": _column(INTEGER, "start of that call", "ns", "nsys"),
+        "api_duration_ns": _column(INTEGER, "time of that call", "ns", "nsys"),
+        "domain": _column(REPEATED, "NVTX domain of the range; NA for the default one"),
+        "range": _column(REPEATED, "innermost NVTX range that the call began in"),
+        "range_path": _column(REPEATED, "all those ranges from outside in, joined by ' > '"),
+        "range_start_ns": _column(INTEGER, "start of the innermost range", "ns", "nsys"),
+        "payload": _column(REPEATED, "payload of the innermost range, as text", "", "nsys"),
+        "graph": _column(INTEGER, "CUDA graph"),
+        "graph_exec": _column(INTEGER, "its executable instance"),
+        "graph_node": _column(INTEGER, "node of the graph"),
+        "graph_node_original": _column(INTEGER, "node that it was instantiated from"),
+        "bytes": _column(INTEGER, "bytes copied or filled", "B", "nsys"),
+        **_launch_shape(),
+    },
+)
+
+NSYS_SUMMARY = _schema(
+    "nsys_summary",
+    "One row of a summary by `nsys stats`: a kernel, an NVTX range, or a kernel in a range.",
+    {
+        "report": _text("report of nsys stats, by its newer name", required=True),
+        "range": _text("NVTX range, with its domain before a colon", "nsys stats"),
+        "style": _text("PushPop or StartEnd", "nsys stats"),
+        "process": _column(INTEGER, "process id", "", "nsys stats"),
+        "thread": _column(INTEGER, "thread id", "", "nsys stats"),
+        "kernel": _text("kernel name", "nsys stats"),
+        "share_percent": _column(FLOAT, "share of the total time", "%", "nsys stats"),
+        "total_ns": _column(FLOAT, "time of all instances", "ns", "nsys stats", required=True),
+        "instances": _column(
+            INTEGER, "kernels, or ranges where it is of ranges", "1", "nsys stats"
+        ),
+        "range_instances": _column(INTEGER, "ranges that the kernels were in", "1", "nsys stats"),
+        "mean_ns": _column(FLOAT, "mean", "ns", "nsys stats"),
+        "median_ns": _column(FLOAT, "median", "ns", "nsys stats"),
+        "min_ns": _column(FLOAT, "least", "ns", "nsys stats"),
+        "max_ns": _column(FLOAT, "most", "ns", "nsys stats"),
+        "stddev_ns": _column(FLOAT, "standard deviation", "ns", "nsys stats"),
     },
 )
 
@@ -310,6 +380,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         SAMPLES,
         CEILINGS,
         TIMELINE,
+        LAUNCHES,
+        NSYS_SUMMARY,
         COUNTERS,
         FLAGS,
         COVERAGE,

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from parsers import nsys
 from parsers.errors import CaptureError
@@ -107,47 +105,6 @@ def test_the_export_is_not_written_to(export_path: Path) -> None:
     assert [path.name for path in export_path.parent.iterdir()] == [export_path.name]
 
 
-STEPS = ["push", "pop", "start", "end", "launch"]
-PROCESS = 9
-
-
-def _simulate(steps: list[tuple[int, str]]) -> tuple[pd.DataFrame, pd.DataFrame, list[object]]:
-    """Run steps with a stack a thread and a queue of start/end ranges for both; attribute each."""
-    stacks: dict[int, list[int]] = {1: [], 2: []}
-    queue: list[int] = []
-    ranges: list[list[int]] = []
-    launches: list[tuple[int, int]] = []
-    expected: list[object] = []
-    end = BASE + len(steps)
-    for time, (thread, step) in enumerate(steps, BASE):
-        if step in {"push", "start"}:
-            (stacks[thread] if step == "push" else queue).append(len(ranges))
-            ranges.append([thread if step == "push" else PROCESS, time, end])
-        elif step == "pop" and stacks[thread]:
-            ranges[stacks[thread].pop()][2] = time
-        elif step == "end" and queue:
-            ranges[queue.pop(0)][2] = time
-        elif step == "launch":
-            launches.append((thread, time))
-            opened = [*stacks[thread], *queue]
-            expected.append(str(max(opened)) if opened else None)
-    frame = pd.DataFrame(ranges, columns=["scope", "open", "close"], dtype="int64")
-    frame["range"] = frame.index.astype(str)
-    frame["repeat"] = 0
-    calls = pd.DataFrame(launches, columns=["thread", "api_start_ns"], dtype="Int64")
-    return frame, calls.assign(process=PROCESS), expected
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from([1, 2]), st.sampled_from(STEPS)), min_size=1, max_size=40)
-)
-def test_a_launch_belongs_to_the_last_opened_range(steps: list[tuple[int, str]]) -> None:
-    ranges, calls, expected = _simulate(steps)
-    found = nsys._attribute(calls, ranges.assign(lane=nsys._lanes(ranges)))["range"]
-    assert [None if pd.isna(name) else name for name in found] == expected
-
-
 @pytest.mark.parametrize(
     ("name", "kernels", "duration", "devices"),
     [
@@ -174,7 +131,9 @@ def test_real_export_without_kernels(shared: Callable[[str], Path]) -> None:
 
 
 def test_real_ranges(shared: Callable[[str], Path]) -> None:
-    frame = nsys.launches(shared("h200/gelu.sqlite"), "kp", lambda name: name.startswith("gelu."))
+    frame = nsys.launches_in(
+        shared("h200/gelu.sqlite"), "kp", lambda name: name.startswith("gelu.")
+    )
     assert frame["range"].value_counts().to_dict() == {
         "gelu.naive": 9,
         "gelu.builtin": 1,
