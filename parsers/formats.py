@@ -93,18 +93,18 @@ _LOGS = (
     (LFS_POINTER, "is a Git LFS pointer, not the file itself", "run `git lfs pull`"),
     (
         b"ERR_NVGPUCTRPERM",
-        "is the output of a profiler that may not read the GPU's counters (ERR_NVGPUCTRPERM)",
+        "Nsight was not permitted to read the GPU's counters (ERR_NVGPUCTRPERM)",
         "profile as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0",
     ),
     (
         b"Cuda driver is not compatible",
-        "is the output of an ncu that is too new for the driver",
+        "the driver is not compatible with this Nsight Compute",
         "profile with the ncu of the driver's CUDA version",
     ),
     (
         b"No kernels were profiled",
-        "is the output of an ncu that profiled no kernels",
-        "look at its filters (--kernel-name, --nvtx-include, --launch-skip) and profile again",
+        "is the output of ncu, and no kernels were profiled",
+        "check ncu's filters (--kernel-name, --nvtx-include, --launch-skip), and profile again",
     ),
     (
         b"does not contain CUDA kernel data",

@@ -51,15 +51,15 @@ FOREIGN: dict[str, tuple[bytes, str]] = {
     "no-permission": (
         b"==PROF== Connected to process 7 (/usr/bin/python3)\n==ERROR== ERR_NVGPUCTRPERM - The "
         b"user does not have permission to access NVIDIA GPU Performance Counters\n",
-        "may not read the GPU's counters (ERR_NVGPUCTRPERM); profile as root",
+        "counters (ERR_NVGPUCTRPERM); profile as root, or ",
     ),
     "no-kernels": (
         b"==PROF== Connected to process 7\n==WARNING== No kernels were profiled.\n",
-        "is the output of an ncu that profiled no kernels; look at its filters",
+        "no kernels were profiled; check ncu's filters",
     ),
     "old-driver": (
         b"==ERROR== Cuda driver is not compatible with Nsight Compute\n",
-        "is the output of an ncu that is too new for the driver",
+        "the driver is not compatible with this Nsight Compute",
     ),
     "no-cuda": (
         b"SKIPPED: report1.sqlite does not contain CUDA kernel data.\n",
