@@ -45,13 +45,18 @@ class Format:
 FORMATS = (
     Format("ncu-rep", "a report of Nsight Compute", "parsers.ncu", "counters", NCU_MAGIC),
     Format(
-        "nsys-sqlite", "a SQLite export of Nsight Systems", "parsers.nsys", "timeline", SQLITE_MAGIC
+        "nsys-sqlite",
+        "a SQLite export of Nsight Systems",
+        "parsers.nsys",
+        "launches",
+        SQLITE_MAGIC,
+        function="launches",
     ),
     Format(
-        "nsys-rep", "a report of Nsight Systems", "parsers.nsys_report", "timeline", QDREP_MAGIC
+        "nsys-rep", "a report of Nsight Systems", "parsers.nsys_report", "launches", QDREP_MAGIC
     ),
     Format(
-        "qdstrm", "a raw stream of Nsight Systems", "parsers.nsys_report", "timeline", QDSTRM_MAGIC
+        "qdstrm", "a raw stream of Nsight Systems", "parsers.nsys_report", "launches", QDSTRM_MAGIC
     ),
     Format("ncu-csv", "a CSV export of Nsight Compute", "parsers.ncu_csv", "counters"),
     Format("ncu-text", "a printed page of Nsight Compute", "parsers.ncu_text", "counters"),
@@ -59,9 +64,10 @@ FORMATS = (
     Format(
         "nsys-parquet",
         "a folder of nsys export --type parquetdir",
-        "parsers.nsys_parquet",
-        "timeline",
+        "parsers.nsys",
+        "launches",
         folder=True,
+        function="launches",
     ),
 )
 

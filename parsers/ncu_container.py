@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-KNOWN_VERSION = 7
+FIRST_KNOWN = 7
 VERSION = 1
 SOURCES, LAUNCHES, SESSION, PAYLOAD_SIZE, PROCESS = 1, 2, 3, 5, 6
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -108,7 +108,9 @@ def _message(stream: BinaryIO) -> bytes:
 
 
 def blocks(stream: BinaryIO) -> list[Block]:
-    """Walk the blocks of a report by its headers alone; none where the version is unknown.
+    """Walk the blocks of a report by its headers and lengths; none where it is older than known.
+
+    A newer version is taken for one of the known layout, which ``ncu_report`` does too.
 
     Raises
     ------
@@ -118,7 +120,7 @@ def blocks(stream: BinaryIO) -> list[Block]:
     """
     size = stream.seek(0, os.SEEK_END)
     stream.seek(4)
-    if number_of(_message(stream), VERSION) != KNOWN_VERSION:
+    if number_of(_message(stream), VERSION) < FIRST_KNOWN:
         return []
     found = []
     while stream.tell() < size:

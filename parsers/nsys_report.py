@@ -25,15 +25,15 @@ EXPORT = "export it where nsys is: `nsys export --type sqlite REPORT`"
 
 
 def parse(path: Path | str) -> pd.DataFrame:
-    """Read every kernel launch of a report, as `parsers.nsys.parse` does of its export.
+    """Read every launch of a report, as `parsers.nsys.launches` does of its export.
 
     Raises
     ------
     CaptureError
-        When no nsys is installed, when it cannot export the report, and as `parsers.nsys.parse`.
+        When no nsys is installed, when it cannot export the report, and as `parsers.nsys.launches`.
     """
     with exported(Path(path)) as database:
-        frame = nsys.parse(database)
+        frame = nsys.launches(database)
         frame.attrs.setdefault("tool", tool_of(database))
     return frame
 

@@ -7,6 +7,7 @@ import pandas as pd
 from parsers.metrics import EXACT, METRICS
 from parsers.schemas import FLAGS, conform
 
+_TOLD = ("operator", "variant", "case", "launch", "kernel")
 _PEAK = "dram_peak_bytes_per_cycle * dram_clock_hz"
 
 
@@ -16,9 +17,9 @@ def flag(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     Parameters
     ----------
     frame
-        Launches by the schema ``counters`` or ``timeline``.
+        Launches by the schema ``counters``, ``timeline`` or ``launches``.
     name
-        Which of the two.
+        Which of them.
 
     Returns
     -------
@@ -33,7 +34,7 @@ def flag(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     for column, mask, reason in wrong:
         hit = mask.fillna(value=False).astype(bool)
         if hit.any():
-            part = frame.loc[hit, ["operator", "variant", "case", "launch", "kernel"]]
+            part = frame.loc[hit, frame.columns.isin(_TOLD)]
             value = frame.loc[hit, column].astype("Float64")
             rows.append(part.assign(frame=name, column=column, value=value, reason=reason))
             clean.loc[hit, column] = pd.NA

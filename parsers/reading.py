@@ -42,7 +42,7 @@ def read(path: Path | str) -> pd.DataFrame:
     -------
     DataFrame
         A row a launch. Nsight Compute gives `parsers.schemas.COUNTERS`, Nsight Systems
-        `parsers.schemas.TIMELINE`, each in base units (ns, B, Hz, %) that the schema names, with
+        `parsers.schemas.LAUNCHES`, each in base units (ns, B, Hz, %) that the schema names, with
         the Nsight name that a value comes from; ``python -m parsers --columns`` prints them. What
         was not collected is NA, never 0. Summaries, such as those of ``nsys stats``, have a row a
         kernel or range.
@@ -137,7 +137,7 @@ def _parse_sound(form: Format, content: Path) -> pd.DataFrame:
 
 def _examined(form: Format, frame: pd.DataFrame) -> pd.DataFrame:
     """Fill in what follows by formula, and leave out what cannot be; say so in the attributes."""
-    if form.frame not in {"counters", "timeline"}:
+    if form.frame not in {"counters", "launches"}:
         return frame
     attrs = dict(frame.attrs)
     if form.frame == "counters":

@@ -215,9 +215,9 @@ FLAGS = _schema(
     "One row a value that a profiler reported and that cannot be; it is NA where it was.",
     {
         **_key(required=False),
-        "frame": _text("counters or timeline", required=True),
+        "frame": _text("counters, timeline or launches", required=True),
         "launch": _column(INTEGER, "position of the launch within its range, from 0"),
-        "kernel": _text("kernel name without arguments", required=True),
+        "kernel": _text("kernel name without arguments"),
         "column": _text("the column that held it", required=True),
         "value": _column(FLOAT, "the value, in the unit of its column", required=True),
         "reason": _text("why it cannot be", required=True),

@@ -86,8 +86,11 @@ def test_report_without_launches(ncu_report_path: Path, tmp_path: Path) -> None:
     assert "the report holds no launches" in _refusal(ncu.parse, path)
 
 
+@pytest.mark.parametrize("version", [7, 8, 20])
 @pytest.mark.parametrize("length", [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
-def test_report_with_a_length_that_lies(ncu_report_path: Path, tmp_path: Path, length: int) -> None:
+def test_report_with_a_length_that_lies(
+    ncu_report_path: Path, tmp_path: Path, length: int, version: int
+) -> None:
     """The library would end the process over a length from 2 GiB on."""
     with ncu_report_path.open("rb") as stream:
         found = container.blocks(stream)
@@ -95,6 +98,17 @@ def test_report_with_a_length_that_lies(ncu_report_path: Path, tmp_path: Path, l
     content = bytearray(ncu_report_path.read_bytes())
     at = block.start + len(block.header)
     content[at : at + 4] = length.to_bytes(4, "little")
+    content[9] = version
     path = tmp_path / "lying.ncu-rep"
     path.write_bytes(content)
     assert "a block does not hold the launches that it counts" in _refusal(ncu.parse, path)
+
+
+def test_newer_report(ncu_report_path: Path, tmp_path: Path) -> None:
+    content = bytearray(ncu_report_path.read_bytes())
+    content[9] = 8
+    path = tmp_path / "newer.ncu-rep"
+    path.write_bytes(content)
+    assert len(ncu.parse(path)) == 36
+    path.write_bytes(content[:-1])
+    assert "the report is truncated: it ends inside" in _refusal(ncu.parse, path)

@@ -20,7 +20,7 @@ from tests.parsers.samples import WRAPPERS, gzipped, write, zstandard
 
 PARSERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     "ncu-rep": ncu.parse,
-    "nsys-sqlite": nsys.parse,
+    "nsys-sqlite": nsys.launches,
 }
 
 
