@@ -13,7 +13,7 @@ import pytest
 
 from parsers import read
 from parsers.__main__ import main
-from parsers.schemas import COUNTERS, TIMELINE
+from parsers.schemas import COUNTERS, LAUNCHES
 from parsers.sources import expand
 from parsers.tables import join, show
 from tests.parsers.conftest import ROOT
@@ -27,7 +27,7 @@ def test_a_table_of_each_kind(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     assert main([str(ncu_report_path), str(export_path), "--rows", "2"]) == 0
-    counters, timeline = capsys.readouterr().out.split("\n\n")
+    counters, launches = capsys.readouterr().out.split("\n\n")
     head, *rows, left = counters.splitlines()
     assert head.split()[:3] == ["kernel", "duration_ns", "operator"]
     assert [row.split()[:2] for row in rows] == [
@@ -36,7 +36,7 @@ def test_a_table_of_each_kind(
     ]
     assert left.startswith("(34 more rows and ")
     assert all(len(line) <= 100 for line in counters.splitlines())
-    assert timeline.splitlines()[1].split()[:2] == ["k_short", "25"]
+    assert launches.splitlines()[1].split()[:2] == ["k_short", "25"]
 
 
 def test_a_failing_file_costs_its_own_rows(
@@ -46,7 +46,7 @@ def test_a_failing_file_costs_its_own_rows(
     assert main([*map(str, bad), str(export_path), str(tmp_path / "absent")]) == 2
     out, err = capsys.readouterr()
     assert out.count("k_short") == 12
-    lines = err.splitlines()
+    lines = [line for line in err.splitlines() if line.startswith("error: ")]
     assert [line.split(": ")[:2] for line in lines] == [
         ["error", str(path)] for path in (*bad, tmp_path / "absent")
     ]
@@ -79,7 +79,7 @@ def test_a_written_file_holds_all(
 def test_a_format_may_be_named(export_path: Path, tmp_path: Path, capsys: Capture) -> None:
     assert main([str(export_path), "--format", "csv"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("file,format,operator,")
+    assert out.startswith("file,format,kind,kernel,")
     target = tmp_path / "out.txt"
     assert main([str(export_path), "--format", "csv", "--out", str(target)]) == 0
     assert target.read_text() == out
@@ -106,7 +106,7 @@ def test_every_column_is_explained(capsys: Capture) -> None:
     assert main(["--columns"]) == 0
     lines = capsys.readouterr().out.splitlines()
     words = [line.split() for line in lines if line.startswith("  ")]
-    assert [row[0] for row in words] == [*COUNTERS.columns, *TIMELINE.columns]
+    assert [row[0] for row in words] == [*COUNTERS.columns, *LAUNCHES.columns]
     assert "  duration_ns                  Int64    ns           time the kernel ran " in "".join(
         lines
     )

@@ -51,7 +51,7 @@ def test_an_installed_nsys_exports(
 ) -> None:
     _program(installed / "bin/nsys", COPY.format(option="--output"))
     frame = read(write(tmp_path, name, zstandard(QDREP_MAGIC + b" 1.\n")))
-    pd.testing.assert_frame_equal(frame, nsys.parse(export))
+    pd.testing.assert_frame_equal(frame, nsys.launches(export))
     assert frame.attrs["format"] == "nsys-rep"
 
 
@@ -87,7 +87,7 @@ def test_a_raw_stream_is_imported_first(installed: Path, export: Path, tmp_path:
         read(path)
     importer = installed / "host-linux-x64/QdstrmImporter"
     _program(importer, COPY.format(option="--output-file"))
-    pd.testing.assert_frame_equal(read(path), nsys.parse(export))
+    pd.testing.assert_frame_equal(read(path), nsys.launches(export))
 
 
 @pytest.mark.skipif(shutil.which("nsys") is None, reason="needs nsys")
