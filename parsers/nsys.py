@@ -119,8 +119,7 @@ def launches(path: Path | str, *, copies: bool = False) -> pd.DataFrame:
     Parameters
     ----------
     path
-        What ``nsys export`` of any version since 2020 wrote, with ``--type sqlite``, or the folder
-        that ``--type parquetdir`` wrote.
+        What ``nsys export`` wrote since 2020, with ``--type sqlite`` or ``parquetdir``.
     copies
         Whether copies and fills of memory are in the frame, too.
 
@@ -151,15 +150,9 @@ def launches(path: Path | str, *, copies: bool = False) -> pd.DataFrame:
         ranges = read_ranges(tables, payloads=True)
         entry, frame["range_path"] = attribute(ranges, frame)
         notes = _notes(tables, frame, entry)
-    frame["range"], frame["domain"], frame["payload"], frame["range_start_ns"] = (
-        read.take(column, entry)
-        for column in (
-            ranges["range"],
-            ranges["domain"],
-            ranges["payload"],
-            ranges["open"].astype("Int64"),
-        )
-    )
+    ranges["range_start_ns"] = ranges["open"].astype("Int64")
+    for column in ("range", "domain", "payload", "range_start_ns"):
+        frame[column] = read.take(ranges[column], entry)
     frame["machine"] = frame["process"] // (1 << 48)
     for column in ("process", "thread"):
         frame[column] = read.local_id(frame[column], column)
