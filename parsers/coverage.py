@@ -31,8 +31,8 @@ def cover(counters: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     for metric in METRICS:
         measured = counters[metric.column].notna()
         if metric.formula is not None and not measured.all():
-            values = counters.eval(metric.formula).astype("Float64")
-            values = values.round().astype("Int64") if metric.integer else values
+            derived = pd.Series(counters.eval(metric.formula)).astype("Float64")
+            values = derived.round().astype("Int64") if metric.integer else derived
             frame[metric.column] = counters[metric.column].fillna(values)
         known = frame[metric.column].notna()
         row = _row(metric, measured, known & ~measured, counters["compute_capability"])

@@ -15,6 +15,7 @@ from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import SQLITE_MAGIC
 from parsers.nsys_ranges import attribute, read_ranges
+from parsers.nsys_schemas import LAUNCHES
 from parsers.nsys_tables import (
     CALLS,
     COPIES,
@@ -29,7 +30,7 @@ from parsers.nsys_tables import (
     Tables,
     open_tables,
 )
-from parsers.schemas import LAUNCHES, TIMELINE, conform
+from parsers.schemas import TIMELINE, conform
 
 __all__ = ["REMEDY", "busy_ns", "launches", "parse", "recognises", "recognises_folder"]
 

@@ -18,7 +18,8 @@ import pandas as pd
 
 from parsers.errors import CaptureError
 from parsers.files import check_present, describe
-from parsers.schemas import LAUNCHES, NSYS_SUMMARY, conform
+from parsers.nsys_schemas import LAUNCHES, NSYS_SUMMARY
+from parsers.schemas import conform
 
 REMEDY = "write it again with `nsys stats --format csv --report REPORT`"
 

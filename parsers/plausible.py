@@ -49,7 +49,7 @@ def _counters(frame: pd.DataFrame) -> list[tuple[str, pd.Series, str]]:
         if metric.most is not None:
             reason = f"is over {metric.most:g} {metric.unit}"
             found.append((metric.column, values > metric.most, reason))
-    peak = frame.eval(_PEAK)
+    peak = pd.Series(frame.eval(_PEAK)).astype("Float64")
     over = frame["dram_rate_bytes_per_s"] > peak * EXACT
     return [*found, ("dram_rate_bytes_per_s", over, "is over DRAM's peak at its clock")]
 

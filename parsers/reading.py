@@ -144,13 +144,10 @@ def _examined(form: Format, frame: pd.DataFrame) -> pd.DataFrame:
         frame, coverage = cover(frame)
         attrs["coverage"] = dict(zip(coverage["column"], coverage["status"], strict=True))
     frame, flags = flag(frame, form.frame)
-    told = flags.groupby(["column", "reason"], sort=False).size()
+    told = (flags["column"] + " " + flags["reason"]).value_counts(sort=False)
     attrs["notes"] = [
         *attrs.get("notes", []),
-        *(
-            f"{column} {reason} in {count} rows: left out"
-            for (column, reason), count in told.items()
-        ),
+        *(f"{what} in {count} rows: left out" for what, count in told.items()),
     ]
     frame.attrs = attrs
     return frame

@@ -13,7 +13,8 @@ import pytest
 
 from parsers import read
 from parsers.__main__ import main
-from parsers.schemas import COUNTERS, LAUNCHES
+from parsers.nsys_schemas import LAUNCHES
+from parsers.schemas import COUNTERS
 from parsers.sources import expand
 from parsers.tables import join, show
 from tests.parsers.conftest import ROOT

@@ -11,6 +11,7 @@ from parsers.coverage import cover
 from parsers.metrics import METRICS
 from parsers.plausible import flag
 from parsers.schemas import COUNTERS, TIMELINE, conform
+from reports.frames import records
 from tests.reports.data import launch
 
 MEASURED = {metric.column: 1 for metric in METRICS}
@@ -22,9 +23,8 @@ def counters(*changes: dict[str, Any]) -> pd.DataFrame:
 
 
 def status(frame: pd.DataFrame, column: str) -> tuple[str, int, str | None]:
-    row = frame.set_index("column").loc[column]
-    reason = None if pd.isna(row["reason"]) else row["reason"]
-    return row["status"], row["launches"], reason
+    (row,) = records(frame[frame["column"] == column])
+    return row["status"], row["launches"], row["reason"]
 
 
 def test_all_measured() -> None:

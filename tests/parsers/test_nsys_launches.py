@@ -10,7 +10,7 @@ import pytest
 
 from parsers import nsys
 from parsers.errors import CaptureError
-from parsers.schemas import LAUNCHES
+from parsers.nsys_schemas import LAUNCHES
 from tests.parsers.exports import BASE, P1, write_export
 
 PATHS = {

@@ -7,7 +7,7 @@ import pytest
 
 from parsers import nsys_stats
 from parsers.errors import CaptureError
-from parsers.schemas import LAUNCHES, NSYS_SUMMARY
+from parsers.nsys_schemas import LAUNCHES, NSYS_SUMMARY
 
 KERNELS = """Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name
 60.0,6000,2,3000.0,3000.0,2500,3500,707.1,"void foo<(int)4, float>(T1, int)"
