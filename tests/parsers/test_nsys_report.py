@@ -97,8 +97,9 @@ def test_a_real_report(tmp_path: Path) -> None:
     command = ["nsys", "profile", "--trace=nvtx", "--sample=none", "--cpuctxsw=none"]
     program = [sys.executable, "-c", code]
     subprocess.run([*command, "--output", str(report), *program], check=True, timeout=120)
-    with exported(report) as database:
+    made = max(tmp_path.glob("report.*"))  # a raw stream, where the importer is not beside nsys
+    with exported(made) as database:
         assert tool_of(database).startswith("Nsight Systems 20")
-    report.write_bytes(report.read_bytes()[:-1000])
-    with pytest.raises(CaptureError, match="nsys cannot read it"):
-        read(report)
+    made.write_bytes(made.read_bytes()[:40])
+    with pytest.raises(CaptureError, match="cannot read it"):
+        read(made)
