@@ -5,9 +5,9 @@ The nsys here is a script that copies an export; a real one is asked where there
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -94,12 +94,12 @@ def test_a_raw_stream_is_imported_first(installed: Path, export: Path, tmp_path:
 def test_a_real_report(tmp_path: Path) -> None:
     code = "import nvtx; nvtx.push_range('a'); nvtx.pop_range()"
     report = tmp_path / "report.nsys-rep"
-    command = ["nsys", "profile", "--trace=nvtx", "--sample=none", "--output", str(report)]
-    subprocess.run([*command, "python3", "-c", code], check=True, env=os.environ)
-    with exported(report) as database:
+    command = ["nsys", "profile", "--trace=nvtx", "--sample=none", "--cpuctxsw=none"]
+    program = [sys.executable, "-c", code]
+    subprocess.run([*command, "--output", str(report), *program], check=True, timeout=120)
+    made = max(tmp_path.glob("report.*"))  # a raw stream, where the importer is not beside nsys
+    with exported(made) as database:
         assert tool_of(database).startswith("Nsight Systems 20")
-    with pytest.raises(CaptureError, match="holds no kernel launches"):
-        read(report)
-    report.write_bytes(report.read_bytes()[:-1000])
-    with pytest.raises(CaptureError, match="nsys cannot read it"):
-        read(report)
+    made.write_bytes(made.read_bytes()[:40])
+    with pytest.raises(CaptureError, match="cannot read it"):
+        read(made)
