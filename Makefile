@@ -24,7 +24,7 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy --strict
 	$(BIN)/snakemake --lint
 	$(BIN)/snakemake reports/all --dry-run --quiet
-	$(BIN)/snakemake --list-target-rules | grep --line-regexp --quiet reports/gelu
+	$(BIN)/snakemake --list-target-rules | grep --line-regexp reports/gelu > /dev/null
 
 # A Python that already has torch for CUDA shares it with the environment, by a path file that also
 # works where that Python is one of an environment itself: a GPU node keeps its own torch and Triton.

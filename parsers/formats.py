@@ -9,7 +9,6 @@ folder.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
@@ -79,14 +78,14 @@ def recognise(head: bytes) -> Format | None:
             return form
     if not is_text(head):
         return None
-    texts = (form for form in FORMATS if not form.magic and not form.folder and _is_there(form))
+    texts = (form for form in FORMATS if not form.magic and not form.folder)
     return next((form for form in texts if form.load().recognises(head)), None)
 
 
 def recognise_folder(names: Iterable[str]) -> Format | None:
     """Return the format of which a folder as a whole is one export, by the names in it."""
     found = sorted(names)
-    folders = (form for form in FORMATS if form.folder and _is_there(form))
+    folders = (form for form in FORMATS if form.folder)
     return next((form for form in folders if form.load().recognises_folder(found)), None)
 
 
@@ -134,7 +133,3 @@ def diagnose(head: bytes) -> tuple[str, str]:
     if head[257:262] == b"ustar":
         return "is a tar archive, no report of Nsight", "unpack it and give the report inside"
     return f"is no report of Nsight but {describe(head[:64])}", remedy
-
-
-def _is_there(form: Format) -> bool:
-    return importlib.util.find_spec(form.module) is not None

@@ -263,10 +263,10 @@ def recognises(head: bytes) -> bool:
     Nsight's enumerations, which come early, are enough.
     """
     return head.startswith(SQLITE_MAGIC) and any(
-        name.encode() in head for name in (META, STRINGS, "ENUM_NSYS_", "TARGET_INFO_", KERNELS)
+        name.encode() in head for name in (*META, STRINGS, "ENUM_NSYS_", "TARGET_INFO_", KERNELS)
     )
 
 
 def recognises_folder(names: Iterable[str]) -> bool:
     """Whether the names of a folder's files are those of ``nsys export --type parquetdir``."""
-    return bool({f"{META}{PARQUET}", f"{STRINGS}{PARQUET}", f"{KERNELS}{PARQUET}"} & set(names))
+    return bool({f"{name}{PARQUET}" for name in (*META, STRINGS, KERNELS)} & set(names))

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parsers.errors import CaptureError
-from parsers.files import SQLITE_MAGIC, check_format
+from parsers.files import SQLITE_MAGIC, check_format, check_whole_database
 from parsers.nsys_pages import Pages, UnknownLayout, Values, categorical, category
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R nsys`"
@@ -32,7 +32,9 @@ GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 GRAPH_NODES = "CUDA_GRAPH_NODE_EVENTS"
 RANGES = "NVTX_EVENTS"
 STRINGS = "StringIds"
-META = "META_DATA_EXPORT"
+META = ("META_DATA_EXPORT", "EXPORT_META_DATA")
+"""What says which export it is; the latter name until 2022."""
+
 
 PROCESS_MASK = ~0xFFFFFF
 """A global thread id holds, from its low bits up, 24 of thread, 24 of process, then the machine."""
@@ -51,7 +53,7 @@ class Tables:
         self.names = columns
         self.lacks: dict[str, list[str]] = {}
         self._strings: tuple[pd.Index, list[str]] | None = None
-        if not {META, STRINGS} & self.names.keys():
+        if not {*META, STRINGS} & self.names.keys():
             kind = "is a folder of Parquet files" if path.is_dir() else "is a SQLite database"
             raise CaptureError(path, f"{kind} but not an nsys export", REMEDY)
 
@@ -93,7 +95,8 @@ class Tables:
 
     def schema_version(self) -> str:
         """Return the version of the export's schema, such as 3.20.3."""
-        rows = self.read(META, ("name", "value")).astype("string")
+        name = next((name for name in META if name in self.names), META[0])
+        rows = self.read(name, ("name", "value")).astype("string")
         found = rows.loc[rows["name"] == "EXPORT_SCHEMA_VERSION", "value"].dropna()
         return str(found.iloc[0]) if len(found) else "unknown"
 
@@ -132,13 +135,8 @@ def open_tables(path: Path) -> Iterator[Tables]:
 
 def _check_whole(path: Path, database: sqlite3.Connection) -> None:
     """Check what costs little: that no page is missing, and of a small file every page."""
-    (size,) = database.execute("PRAGMA page_size").fetchone()
-    with path.open("rb") as stream:
-        pages = int.from_bytes(stream.read(32)[28:], "big")
-    found = path.stat().st_size
-    if found < pages * size:
-        raise sqlite3.DatabaseError(f"{found} of {pages * size} bytes")
-    if found <= CHECKED_BYTES:
+    check_whole_database(path, REMEDY)
+    if path.stat().st_size <= CHECKED_BYTES:
         (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if health != "ok":
             raise sqlite3.DatabaseError(str(health).splitlines()[0])

@@ -11,7 +11,7 @@ import pandas as pd
 
 from parsers.coverage import cover
 from parsers.errors import CaptureError
-from parsers.files import check_present, check_whole_database
+from parsers.files import check_present
 from parsers.formats import (
     HEAD,
     OTHERWISE,
@@ -127,8 +127,6 @@ def _parse(path: Path, form: Format, content: Path) -> pd.DataFrame:
 
 
 def _parse_sound(form: Format, content: Path) -> pd.DataFrame:
-    if form.name == "nsys-sqlite":
-        check_whole_database(content, REMEDY)
     frame: pd.DataFrame = getattr(form.load(), form.function)(content)
     if form.name == "nsys-sqlite":
         frame.attrs.setdefault("tool", tool_of(content))

@@ -177,7 +177,7 @@ def test_a_truncated_file_is_called_truncated(tmp_path: Path) -> None:
     export = write_export(tmp_path / "made.sqlite").read_bytes()
     folder = write_pass(tmp_path / "nsys", "nsys", {"all.sqlite": export})
     (folder / "all.sqlite").write_bytes(export[: len(export) // 2])
-    assert "truncated or damaged" in _refusal(folder)
+    assert "the database is truncated" in _refusal(folder)
     other = write_export(tmp_path / "other.sqlite", "DELETE FROM NVTX_EVENTS").read_bytes()
     (folder / "all.sqlite").write_bytes(other)
     assert "does not match its recorded hash" in _refusal(folder)

@@ -52,9 +52,8 @@ def test_magic_bytes(head: bytes, name: str) -> None:
 
 @pytest.fixture
 def invented(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text format and a folder format whose module is there, and one whose module is not."""
+    """A text format and a folder format."""
     module = ModuleType("tests.parsers.invented")
-    module.__spec__ = sys.__spec__
     made = pd.DataFrame({"duration_ns": pd.array([1], dtype="Int64")})
     made.attrs = {"tool": "Invented 1.0", "notes": ["made up"]}
     vars(module).update(
@@ -64,7 +63,6 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setitem(sys.modules, module.__name__, module)
     rows = (
-        Format("absent", "an absent one", "parsers.is_not_there", ""),
         Format("invented", "an invented one", module.__name__, ""),
         Format("invented-folder", "an invented one", module.__name__, "", folder=True),
     )
