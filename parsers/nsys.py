@@ -169,8 +169,9 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
         name: frame.get(name, empty).astype(str(column.dtype))
         for name, column in LAUNCHES.columns.items()
     }
-    for name in ("domain", "range", "payload", "api", "gpu_name"):
-        columns[name] = _used(columns[name])
+    for name, values in columns.items():
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            columns[name] = _used(values)
     return pd.DataFrame(columns, copy=False)
 
 

@@ -131,7 +131,7 @@ def test_the_command_packs_as_the_suffix_says(
     with unpacked(target) as (content, packers):
         assert packers == expected
         assert find_leaks(content, ["alice", "hunter2-hunter2"]) == []
-    pd.testing.assert_frame_equal(read(target), nsys.parse(export_path))
+    pd.testing.assert_frame_equal(read(target), nsys.launches(export_path))
 
 
 def test_a_report_becomes_an_ncu_repz(ncu_report_path: Path, tmp_path: Path) -> None:
