@@ -8,6 +8,7 @@ the comments of the exports' own ``CREATE TABLE`` statements.
 from __future__ import annotations
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -45,7 +46,7 @@ CHECKED_BYTES = 32 << 20
 PARQUET = ".parquet"
 
 
-class Tables:
+class Tables(ABC):
     """The tables of one export; one that is absent reads as empty."""
 
     def __init__(self, path: Path, columns: dict[str, list[str]]) -> None:
@@ -72,8 +73,9 @@ class Tables:
             frame[column] = _nothing(len(frame))
         return frame[wanted]
 
+    @abstractmethod
     def _read(self, name: str, columns: list[str]) -> pd.DataFrame:
-        raise NotImplementedError
+        """Read columns that a table has."""
 
     def texts(self, column: pd.Series) -> pd.Series:
         """Return the strings behind identifiers; texts stay as they are, as in old exports."""

@@ -104,16 +104,21 @@ def read(texts: pd.Series, wanted: pd.Series, whole: pd.Series, percent: pd.Seri
     readings = _narrow(readings, numeric, lambda v: v.notna())
     readings = _narrow(readings, those(whole), lambda v: v % 1 == 0)
     readings = _narrow(readings, those(percent), lambda v: v.abs() < _IMPLAUSIBLE_PCT)
+    return pd.Series(_only(readings, unique[read]).to_numpy()[codes], index=texts.index)
+
+
+def _only(readings: dict[Style, pd.Series], wanted: pd.Series) -> pd.Series:
+    """Return the readings, which must be the same for the wanted texts."""
     first, *others = readings.values()
     for other in others:
-        differ = unique[read & (first != other)]
+        differ = wanted[first[wanted.index] != other[wanted.index]]
         if len(differ):
             at = differ.index[0]
             raise ValueError(
                 f"nothing in it settles whether {differ[at]!r} is {first[at]:.10g} or "
                 f"{other[at]:.10g}"
             )
-    return pd.Series(first.to_numpy()[codes], index=texts.index)
+    return first
 
 
 def _bare(texts: pd.Series) -> pd.Series:
