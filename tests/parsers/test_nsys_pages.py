@@ -19,7 +19,9 @@ integers = st.one_of(
     st.none(), st.integers(-2, 300), st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 1])
 )
 reals = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-10, 10).map(float))
-texts = st.one_of(st.none(), st.text(st.characters(exclude_characters="\0"), max_size=70))
+texts = st.one_of(
+    st.none(), st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=70)
+)
 rows_of = st.lists(st.tuples(integers, reals, texts, integers), min_size=1, max_size=60)
 
 
