@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers import numbers
@@ -45,6 +45,7 @@ def read(*texts: str, whole: bool = False, percent: bool = False) -> list[float]
 NUMBERS = st.floats(-1e12, 1e12, allow_nan=False).map(lambda number: round(number, 4))
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(NUMBERS, st.integers(0, 4)), min_size=1, max_size=8),
     st.sampled_from(list(GROUPS)),
