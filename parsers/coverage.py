@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from parsers.metrics import METRICS, Metric
+from parsers.metric import Metric
+from parsers.metrics import METRICS
 from parsers.schemas import COVERAGE, conform
 
 MEASURED, DERIVED, PARTLY, ABSENT = "measured", "derived", "in part", "absent"
@@ -58,7 +59,13 @@ def _row(
 
 def _why_absent(metric: Metric, chips: pd.Series) -> str:
     """Say why launches on chips of these compute capabilities have no value."""
-    known = [tuple(map(int, chip.split("."))) for chip in chips.dropna().unique()]
-    if metric.since and known and max(known) < tuple(map(int, metric.since.split("."))):
+    known = [_ordered(chip) for chip in chips.dropna().unique()]
+    if metric.since and known and max(known) < _ordered(metric.since):
         return f"chips have it from compute capability {metric.since}"
+    if metric.until and known and min(known) > _ordered(metric.until):
+        return f"chips have it up to compute capability {metric.until}"
     return f"none of {', '.join(metric.names)} was collected"
+
+
+def _ordered(capability: str) -> tuple[int, ...]:
+    return tuple(map(int, capability.split(".")))

@@ -15,7 +15,8 @@ from parsers import ncu_container as container
 from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
-from parsers.metrics import METRICS, Metric
+from parsers.metric import Metric
+from parsers.metrics import METRICS
 from parsers.ncu_frame import limiter
 from parsers.schemas import COUNTERS, conform
 from parsers.units import factor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 _PEAK = "avg.pct_of_peak_sustained_elapsed"
+_ACTIVE = "avg.pct_of_peak_sustained_active"
 
 _SPEED_OF_LIGHT = {
     "Duration": "gpu__time_duration.sum",
@@ -20,6 +21,8 @@ _SPEED_OF_LIGHT = {
     "DRAM Throughput": f"gpu__dram_throughput.{_PEAK}",
     "SOL DRAM": f"gpu__dram_throughput.{_PEAK}",
     "SOL FB": f"gpu__dram_throughput.{_PEAK}",
+    "L1/TEX Cache Throughput": f"l1tex__throughput.{_ACTIVE}",
+    "L2 Cache Throughput": f"lts__throughput.{_PEAK}",
 }
 
 LABELS: dict[str, dict[str, str]] = {
@@ -38,6 +41,9 @@ LABELS: dict[str, dict[str, str]] = {
         "Dynamic Shared Memory Per Block": "launch__shared_mem_per_block_dynamic",
         "Waves Per SM": "launch__waves_per_multiprocessor",
         "# SMs": "launch__sm_count",
+        "Cluster Size": "launch__cluster_size",
+        "Shared Memory Configuration Size": "launch__shared_mem_config_size",
+        "Driver Shared Memory Per Block": "launch__shared_mem_per_block_driver",
     },
     "Occupancy": {
         "Block Limit Registers": "launch__occupancy_limit_registers",
@@ -46,7 +52,12 @@ LABELS: dict[str, dict[str, str]] = {
         "Block Limit SM": "launch__occupancy_limit_blocks",
         "Block Limit Barriers": "launch__occupancy_limit_barriers",
         "Theoretical Occupancy": "sm__maximum_warps_per_active_cycle_pct",
-        "Achieved Occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
+        "Achieved Occupancy": f"sm__warps_active.{_ACTIVE}",
+    },
+    "Scheduler Statistics": {
+        "One or More Eligible": f"smsp__issue_active.{_ACTIVE}",
+        "Active Warps Per Scheduler": "smsp__warps_active.avg.per_cycle_active",
+        "Eligible Warps Per Scheduler": "smsp__warps_eligible.avg.per_cycle_active",
     },
     "Instruction Statistics": {"Executed Instructions": "smsp__inst_executed.sum"},
     "Warp State Statistics": {

@@ -28,10 +28,15 @@ _KEYS = {
     TRACE: {"Start", "Duration", "CorrId", "Strm", "Name"},
     "nvtx_kern_sum": {"NVTX Range", "NVTX Inst", "Kern Inst", "Total Time", "Kernel Name"},
     "nvtx_sum": {"Total Time", "Instances", "Style", "Range"},
-    "nvtx_pushpop_sum": {"Total Time", "Instances", "Range"},
+    "nvtx_gpu_proj_sum": {"Range", "Style", "Total Proj Time", "Range Instances"},
+    "nvtx_pushpop_sum or nvtx_startend_sum": {"Total Time", "Instances", "Range"},
     "cuda_gpu_kern_sum": {"Total Time", "Instances", "Name"},
 }
-"""The columns that tell a report; one that has those of several is the first of them."""
+"""The columns that tell a report; one that has those of several is the first of them. Sums of
+push/pop and of start/end ranges have the same columns."""
+
+_BEGINNINGS = ("Time", "Start", "NVTX Range", "Range")
+"""What the first column of a header begins with."""
 
 _SUM = {
     "Time": "share_percent", "Total Time": "total_ns", "Instances": "instances",
@@ -39,7 +44,9 @@ _SUM = {
     "Minimum": "min_ns", "Max": "max_ns", "Maximum": "max_ns", "StdDev": "stddev_ns",
     "Name": "kernel", "Kernel Name": "kernel", "Range": "range", "NVTX Range": "range",
     "Style": "style", "PID": "process", "TID": "thread", "Kern Inst": "instances",
-    "NVTX Inst": "range_instances",
+    "NVTX Inst": "range_instances", "Total Proj Time": "total_ns", "Range Instances": "instances",
+    "Proj Avg": "mean_ns", "Proj Med": "median_ns", "Proj Min": "min_ns", "Proj Max": "max_ns",
+    "Proj StdDev": "stddev_ns",
 }  # fmt: skip
 _LAUNCH = {
     "Start": "start_ns", "Duration": "duration_ns", "CorrId": "correlation",
@@ -79,8 +86,9 @@ def parse(path: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     path
-        Reports ``cuda_gpu_trace``, ``cuda_gpu_kern_sum``, ``nvtx_sum``, ``nvtx_pushpop_sum`` or
-        ``nvtx_kern_sum``, by their new or old names; others beside them are passed over.
+        Reports ``cuda_gpu_trace``, ``cuda_gpu_kern_sum``, ``nvtx_sum``, ``nvtx_pushpop_sum``,
+        ``nvtx_startend_sum``, ``nvtx_kern_sum`` or ``nvtx_gpu_proj_sum``, by their new or old
+        names; others beside them are passed over.
 
     Returns
     -------
@@ -119,7 +127,7 @@ def _fields(line: str) -> dict[str, str | None]:
 
 def _signature(line: str) -> str | None:
     """Return the report whose header a line is."""
-    if line.count(",") < 2 or not line.lstrip('"').startswith(("Time", "Start", "NVTX Range")):
+    if line.count(",") < 2 or not line.lstrip('"').startswith(_BEGINNINGS):
         return None
     fields = _fields(line)
     return next((name for name, keys in _KEYS.items() if keys <= fields.keys()), None)
@@ -156,7 +164,7 @@ def _report(path: Path, name: str, lines: list[str], row: int) -> _Report:
             index_col=False,
             dtype="string",
             keep_default_na=False,
-            na_values=["", "-"],
+            na_values=["", "-", "None"],
             on_bad_lines="error",
         )
     except pd.errors.ParserError as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from parsers.metrics import EXACT, METRICS
+from parsers.metric import EXACT
+from parsers.metrics import METRICS
 from parsers.schemas import FLAGS, conform
 
 _TOLD = ("operator", "variant", "case", "launch", "kernel")

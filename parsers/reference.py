@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from parsers.metrics import METRICS, Metric, Rollup
+from parsers.metric import Metric, Rollup
+from parsers.metrics import METRICS
 
 _ROLLUPS = {
     Rollup.SUM: "sum",
@@ -23,6 +24,7 @@ which also says what is collected.
 - **Launches of a variant** make one value: counters and durations add up; rates, shares and ratios
   are means weighted by a column, for a ratio its own denominator; properties of a launch are
   listed, and the largest is kept.
+- **(from 9.0)**: chips of this compute capability and later have it.
 - **Most** is the largest value that is taken for one; what is above, or negative, is left out and
   told.
 
@@ -38,8 +40,9 @@ def reference() -> str:
 
 def _cells(metric: Metric) -> tuple[str, ...]:
     meaning = metric.meaning
-    if metric.since:
-        meaning += f" (from compute capability {metric.since})"
+    bounds = [f"{word} {at}" for word, at in (("from", metric.since), ("to", metric.until)) if at]
+    if bounds:
+        meaning += f" ({' '.join(bounds)})"
     return (
         f"`{metric.column}`",
         meaning,

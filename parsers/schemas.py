@@ -12,7 +12,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from parsers.columns import FLAG, FLOAT, INTEGER, column, launch_shape, schema, text
-from parsers.metrics import METRICS, Metric
+from parsers.metric import Metric
+from parsers.metrics import METRICS
 from parsers.nsys_schemas import LAUNCHES, NSYS_SUMMARY
 
 MAX_NS = 1e12

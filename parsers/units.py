@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from parsers.errors import CaptureError
-from parsers.metrics import Metric
+from parsers.metric import Metric
 
 _PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}

@@ -17,7 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from parsers.metrics import METRICS, Rollup
+from parsers.metric import Rollup
+from parsers.metrics import METRICS
 from reports.frames import KEY
 
 _WEIGHT = "weight of the launch"

@@ -18,6 +18,7 @@ from kernels.harness import profilers, provenance, tables
 from kernels.harness.errors import HarnessError
 from kernels.harness.plan import Pair, Plan
 from kernels.harness.spec import Case, Operator
+from parsers.collection import requested, unknown
 from parsers.contract import FORMAT, RUN_FILE
 from parsers.files import sha256
 
@@ -47,6 +48,7 @@ class Pass:
     device: str = "cuda"
     cases: str = "default"
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
+    _metrics: list[str] = field(default_factory=list, init=False)
 
     def measure(self, checked: Path | None) -> None:
         """Take the capture: measure what the check passed, and write ``run.json`` last.
@@ -64,6 +66,8 @@ class Pass:
         if self.name in PROFILERS:
             profilers.require(self.name)
         origin = provenance.origin(self.operator.name)
+        if self.name == "ncu":
+            self._choose_metrics()
         self.out.mkdir(parents=True, exist_ok=True)
         cases = self.operator.cases_in(self.cases)
         pairs = [(v.name, c.name) for v in self.operator.variants for c in cases]
@@ -86,6 +90,12 @@ class Pass:
             settings={**self.settings, "cases": self.cases, "each_variant_alone": alone},
         )
         write_run(self.operator, cases, self.out, row | self._facts, [*skipped, *outcomes])
+
+    def _choose_metrics(self) -> None:
+        """Ask for what the chip counts; for all names where ``ncu`` does not say what that is."""
+        known = profilers.chip_counters()
+        self._metrics.extend(requested(known or None))
+        self.settings["unknown_to_chip"] = list(unknown(known)) if known else None
 
     def _run(self, pairs: list[Pair]) -> tuple[list[Outcome], bool]:
         outcomes, _ = self._process(TOGETHER, pairs)
@@ -143,9 +153,12 @@ class Pass:
         return self.out / f"{name}{suffix}" if suffix else None
 
     def _prefix(self, name: str) -> list[str]:
-        commands = {"ncu": profilers.ncu_command, "nsys": profilers.nsys_command}
         report = self._report(name)
-        return commands[self.name](report) if report else []
+        if report is None:
+            return []
+        if self.name == "ncu":
+            return profilers.ncu_command(report, self._metrics)
+        return profilers.nsys_command(report)
 
     def _keep(self, name: str, scratch: Path) -> None:
         """Keep what the process wrote: tables are appended, reports keep a name of their own."""

@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.harness.errors import HarnessError, without_folders
 from kernels.harness.machine import REPLAY
 from parsers.contract import DOMAIN
-from parsers.metrics import requested
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,22 @@ def require(tool: str) -> None:
         )
 
 
-def ncu_command(report: Path) -> list[str]:
+def chip_counters() -> frozenset[str]:
+    """Return the counters of the GPU here, without suffix; empty where ``ncu`` does not list any.
+
+    A line of ``ncu --query-metrics`` begins with a counter, or with blanks where it goes on with
+    the description of the one before.
+    """
+    answer = run(["ncu", "--query-metrics"], longest_s=120)
+    first = (line.split(" ", 1)[0] for line in answer.stdout.splitlines())
+    return frozenset(word for word in first if "__" in word)
+
+
+def ncu_command(report: Path, metrics: Iterable[str]) -> list[str]:
     """Return the prefix that profiles a program's launches inside our ranges with ``ncu``.
 
-    Counters only: cubins stay out of the report, and clocks are left as they are.
+    ``metrics`` are the names to collect. Counters only: cubins stay out of the report, and clocks
+    are left as they are.
     """
     return [
         "ncu",
@@ -88,7 +100,7 @@ def ncu_command(report: Path) -> list[str]:
         "--nvtx-include",
         f"regex:{DOMAIN}@.*",
         "--metrics",
-        ",".join(requested()),
+        ",".join(metrics),
         "--import-sass",
         "off",
         "--clock-control",

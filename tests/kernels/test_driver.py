@@ -185,6 +185,7 @@ def test_usual_output_is_no_complaint() -> None:
 def test_only_what_the_check_passed_is_profiled(workplace: Path, tmp_path: Path) -> None:
     """A stand-in for ncu runs the program it is given, as ncu does, and writes a report."""
     script = """
+test "$1" = --query-metrics && exit
 while [ "$1" != "--export" ]; do shift; done
 echo report > "$2.ncu-rep"; shift 2
 exec "$@"
@@ -200,7 +201,36 @@ exec "$@"
     assert list(run["files"]) == ["all.ncu-rep"]
 
 
+LISTED = """
+Device NVIDIA GeForce RTX 5090 (GB202)
+------------------- ------- ---- ----------------------------
+dram__bytes_op_read Counter byte # of bytes read from DRAM
+                                 dram__bytes_read in no column
+"""
+
+
+def test_ncu_is_asked_for_what_the_chip_counts(workplace: Path, tmp_path: Path) -> None:
+    script = f"""
+if [ "$1" = --query-metrics ]; then echo '{LISTED}'; exit; fi
+while [ "$1" != "--metrics" ]; do shift; done
+asked=$2
+while [ "$1" != "--export" ]; do shift; done
+echo "$asked" > "$2.ncu-rep"; shift 2
+exec "$@"
+"""
+    answer = profile(workplace, "ncu", fake_tool(tmp_path / "bin", "ncu", script))
+    assert answer.returncode == 0, answer.stderr
+    asked = (workplace / "out/ncu/all.ncu-rep").read_text().strip().split(",")
+    assert [name for name in asked if "." in name] == ["dram__bytes_op_read.sum"]
+    assert "launch__grid_size" in asked
+    run = json.loads((workplace / "out/ncu/run.json").read_text())["run"]
+    lacking = json.loads(run["settings"])["unknown_to_chip"]
+    assert "dram_write_bytes" in lacking
+    assert not {"dram_read_bytes", "grid_size"} & set(lacking)
+
+
 HALF_REPORT = """
+test "$1" = --query-metrics && exit
 while [ "$1" != "--export" ]; do shift; done
 echo half > "$2.ncu-rep"; report="$2"; shift 2
 "$@" || { echo "==PROF== Disconnected"; exit 7; }

@@ -73,7 +73,7 @@ def test_in_part() -> None:
         (None, "none of launch__occupancy_limit_barriers was collected"),
     ],
 )
-def test_absent_from_a_chip(chip: str | None, reason: str) -> None:
+def test_absent_from_an_older_chip(chip: str | None, reason: str) -> None:
     _, coverage = cover(counters({"limit_barriers_blocks": None, "compute_capability": chip}))
     assert status(coverage, "limit_barriers_blocks") == ("absent", 0, reason)
 
@@ -125,3 +125,10 @@ def test_a_timeline_that_cannot_be() -> None:
     assert clean["start_ns"].isna().tolist() == [False, True, False, False]
     assert clean["duration_ns"].isna().tolist() == [False, False, False, True]
     assert flags["reason"].tolist() == ["is before the launching call", "is negative"]
+
+
+def test_absent_from_a_newer_chip() -> None:
+    lost = {"stall_gmma_warps": None, "compute_capability": "10.0"}
+    _, coverage = cover(counters(lost))
+    reason = "chips have it up to compute capability 9.0"
+    assert status(coverage, "stall_gmma_warps") == ("absent", 0, reason)

@@ -3,7 +3,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from parsers.metrics import METRICS, OCCUPANCY_LIMITS, Rollup, requested
+from parsers.collection import requested, unknown
+from parsers.metric import Rollup
+from parsers.metrics import METRICS, OCCUPANCY_LIMITS
 from parsers.reference import reference
 from parsers.schemas import COUNTERS, SCHEMAS
 
@@ -45,3 +47,22 @@ def test_formulas_are_made_of_other_columns() -> None:
     for metric in METRICS:
         words = set(re.findall(r"\b[a-z]\w+", metric.formula or ""))
         assert words <= set(COLUMNS) - {metric.column}
+
+
+def test_of_each_metric_the_first_name_that_the_chip_knows_is_requested() -> None:
+    blackwell = {"dram__bytes_op_read", "gpc__cycles_elapsed", "gpu__dram_throughput"}
+    asked = set(requested(blackwell))
+    counted = {name for name in asked if "." in name}
+    assert {name.split(".")[0] for name in counted} == blackwell
+    assert "dram__bytes_op_read.sum" in counted
+    assert "launch__registers_per_thread" in asked
+    both = set(requested({"dram__bytes_read", "dram__bytes_op_read"}))
+    assert "dram__bytes_read.sum" in both
+    assert "dram__bytes_op_read.sum" not in both
+
+
+def test_what_the_chip_cannot_give() -> None:
+    everything = {name.split(".")[0] for name in requested()}
+    assert unknown(everything) == ()
+    assert unknown(everything - {"lts__t_bytes"}) == ("l2_bytes",)
+    assert "dram_read_bytes" not in unknown(everything - {"dram__bytes_read"})

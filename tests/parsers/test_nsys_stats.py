@@ -71,7 +71,7 @@ def test_trace(tmp_path: Path) -> None:
     frame = LAUNCHES.validate(_parse(tmp_path, TRACE))
     copy, kernel = frame.to_dict("records")
     assert (copy["kind"], copy["bytes"]) == ("memcpy", 8_389_000)
-    assert copy["start_ns"] == 1700000000000000001
+    assert copy["start_ns"] == 1500000000000000001
     assert (kernel["kind"], kernel["kernel_demangled"]) == ("kernel", "void foo<a, b>(int)")
     assert (kernel["grid_x"], kernel["grid_y"], kernel["block_x"]) == (64, 32, 256)
     assert (kernel["static_shared_bytes"], kernel["registers_per_thread"]) == (1000, 64)
@@ -92,7 +92,29 @@ def test_ranges_and_their_kernels_in_one_file(tmp_path: Path) -> None:
 
 def test_push_pop_sum(tmp_path: Path) -> None:
     text = "Time (%),Total Time (ns),Instances,Avg (ns),Range\n100.0,5,1,5.0,a\n"
-    assert _parse(tmp_path, text)["report"].tolist() == ["nvtx_pushpop_sum"]
+    expected = ["nvtx_pushpop_sum or nvtx_startend_sum"]
+    assert _parse(tmp_path, text)["report"].tolist() == expected
+
+
+def test_ranges_projected_to_the_gpu(tmp_path: Path) -> None:
+    text = (
+        "Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Avg (ns),"
+        "Total GPU Ops\napp:step,PushPop,1200,300,2,600.0,18\n"
+    )
+    (row,) = _parse(tmp_path, text).to_dict("records")
+    assert (row["report"], row["range"], row["style"]) == (
+        "nvtx_gpu_proj_sum",
+        "app:step",
+        "PushPop",
+    )
+    assert (row["total_ns"], row["instances"], row["mean_ns"]) == (1200, 2, 600)
+
+
+def test_none_is_missing(tmp_path: Path) -> None:
+    """So printed nsys 2022."""
+    none = TRACE.replace(",,", ",None,").replace(",,", ",None,")
+    assert none.count("None") == 15
+    pd.testing.assert_frame_equal(_parse(tmp_path, none), _parse(tmp_path, TRACE))
 
 
 @pytest.mark.parametrize(

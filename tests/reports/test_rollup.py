@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.metrics import METRICS, Rollup
+from parsers.metric import Rollup
+from parsers.metrics import METRICS
 from parsers.schemas import COUNTERS, conform
 from reports.frames import records
 from reports.rollup import roll_up
