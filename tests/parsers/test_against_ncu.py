@@ -11,7 +11,8 @@ import pytest
 from parsers import ncu
 from parsers.files import plain
 from parsers.metrics import METRICS, Metric
-from reports.rollup import roll_up
+from parsers.rollup import roll_up
+from reports.frames import KEY
 
 PRINTED_DIGITS = 0.005
 """ncu prints two decimals."""
@@ -69,7 +70,7 @@ def test_what_the_report_shows_of_naive_is_what_ncu_prints(
     case = "8192x8192-float32"
     lines = [line for line in printed if f"gelu/naive/{case}" in str(line.values())]
     assert len(lines) == 9
-    rows = roll_up(counters).query("variant == 'naive' and case == @case")
+    rows = roll_up(counters, KEY).query("variant == 'naive' and case == @case")
     assert len(rows) == 1
     row = rows.iloc[0]
     for column, name in (
