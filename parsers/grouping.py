@@ -7,7 +7,7 @@ something (a device, a stream, a graph) or a property of a launch, or a field of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -80,15 +80,8 @@ def roll_up_by(path: Path, frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFra
     rolled = roll_up(keyed, keys).sort_values(
         "duration_ns", ascending=False, kind="stable", ignore_index=True
     )
-    lacking = {name: keyed[columns[-1]].isna().sum() for name, columns in words.items()}
-    notes = [
-        f"{count} of {len(frame)} launches have no {name}: in rows of their own"
-        for name, count in lacking.items()
-        if count
-    ]
-    if partly := _in_part(frame, rolled.drop(columns=keys)):
-        notes.append(f"NA where one launch of a row has no value: {', '.join(partly)}")
-    rolled.attrs = frame.attrs | {"by": keys, "notes": [*frame.attrs["notes"], *notes]}
+    notes = [*frame.attrs["notes"], *_notes(keyed, rolled.drop(columns=keys), words)]
+    rolled.attrs = frame.attrs | {"by": keys, "notes": notes}
     return rolled
 
 
@@ -104,26 +97,45 @@ def _names(schema: pa.DataFrameSchema) -> list[str]:
 def _with(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Add the keys that are no columns: what a range or a kernel's name says."""
     added = []
-    if missing := [key for key in _RANGE if key in keys and key not in frame]:
-        added.append(_harness(frame)[missing])
-    if missing := [key for key in _DECODED if key in keys]:
-        name = frame["kernel_demangled"].astype("string").fillna(frame["kernel"].astype("string"))
-        added.append(decode_names(name)[missing])
+    if said := [key for key in _RANGE if key in keys and key not in frame]:
+        ranges = frame["range"].where(frame["domain"] == DOMAIN)
+        added.append(_read(ranges, _harness, said))
+    if said := [key for key in _DECODED if key in keys]:
+        kernels = frame["kernel_demangled"]
+        if kernels.isna().any():
+            kernels = kernels.astype("string").fillna(frame["kernel"].astype("string"))
+        added.append(_read(kernels, decode_names, said))
     return pd.concat([frame, *added], axis=1)
 
 
-def _harness(launches: pd.DataFrame) -> pd.DataFrame:
-    """Return what the innermost range says where it is one of the harness; else NA."""
-    ranges = launches["range"].where(launches["domain"] == DOMAIN)
-    codes, distinct = pd.factorize(ranges)
-    table = [split_range(str(name)) or (None,) * 3 for name in distinct]
-    # One more row: factorize gives -1, the last, where there is no range.
-    said = pd.DataFrame([*table, (None,) * 3], columns=[*_RANGE], dtype="string")
-    return said.take(codes).set_axis(launches.index)
+def _read(
+    texts: pd.Series, reader: Callable[[pd.Series], pd.DataFrame], columns: list[str]
+) -> pd.DataFrame:
+    """Return columns of what a reader makes of texts, each distinct one read once."""
+    codes, distinct = pd.factorize(texts)
+    # One more row, all NA: factorize gives -1, the last, where there is no text.
+    said = reader(pd.Series(distinct))[columns].reindex(range(len(distinct) + 1))
+    return said.take(codes).set_axis(texts.index)
 
 
-def _in_part(launches: pd.DataFrame, rolled: pd.DataFrame) -> list[str]:
-    """Return the columns that some launches lack, and some rows for it."""
-    columns = [column for column in rolled if column in launches and rolled[column].isna().any()]
-    there = launches[columns].notna()
-    return [str(column) for column in columns if there[column].any() and not there[column].all()]
+def _harness(ranges: pd.Series) -> pd.DataFrame:
+    """Return what ranges of the harness say; NA for others of its domain."""
+    parts = [split_range(str(name)) or (None,) * len(_RANGE) for name in ranges]
+    return pd.DataFrame(parts, columns=[*_RANGE], dtype="string")
+
+
+def _notes(
+    launches: pd.DataFrame, rolled: pd.DataFrame, words: dict[str, tuple[str, ...]]
+) -> list[str]:
+    """Say how many launches have no key, and which columns are NA because some have no value."""
+    notes = []
+    for name, columns in words.items():
+        if count := launches[columns[-1]].isna().sum():
+            whose = f" of the NVTX domain {DOMAIN}" if columns[0] in _RANGE else ""
+            lack = f"{count} of {len(launches)} launches have no {name}{whose}"
+            notes.append(f"{lack}: in rows of their own")
+    gaps = [column for column in rolled if column in launches and rolled[column].isna().any()]
+    there = launches[gaps].notna()
+    if partly := [str(name) for name in gaps if there[name].any() and not there[name].all()]:
+        notes.append(f"NA where one launch of a row has no value: {', '.join(partly)}")
+    return notes

@@ -27,6 +27,7 @@ PROPERTIES = (*(m.column for m in METRICS if m.rollup is Rollup.LAUNCH), "local_
 TEXTS = ("occupancy_limiter", "kind")
 _MEANS = [m for m in METRICS if m.rollup is Rollup.MEAN]
 _WEIGHT = "weight of the launch"
+_TEXT = pd.StringDtype()
 _TOO_LARGE = 2.0**63
 """No integer column holds as much."""
 
@@ -140,14 +141,15 @@ def _listed(values: pd.Series, group: Integers, size: int, name: str) -> pd.Seri
     """Return the distinct values of each group, ascending, as one text; NA where there is none."""
     codes, distinct = pd.factorize(values, sort=True)
     known = codes >= 0
-    pairs = np.unique(group[known] * max(len(distinct), 1) + codes[known])
+    pairs = np.sort(pd.unique(group[known] * max(len(distinct), 1) + codes[known]))
     owner, code = np.divmod(pairs, max(len(distinct), 1))
     words = [f"{v:g}" if isinstance(v, float) else str(v) for v in distinct]
     lists = pa.ListArray.from_arrays(
         np.searchsorted(owner, np.arange(size + 1)).astype(np.int32),
         pa.array(words, type=pa.string()).take(pa.array(code)),
     )
-    texts = pd.Series(pc.binary_join(lists, ", ").to_pandas(), dtype="string", name=name)
+    joined = pc.binary_join(lists, ", ").to_pandas(types_mapper={pa.string(): _TEXT}.get)
+    texts: pd.Series = joined.rename(name)
     return texts.where(np.bincount(owner, minlength=size) > 0)
 
 
