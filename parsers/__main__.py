@@ -16,6 +16,7 @@ import pandas as pd
 
 from parsers.captures import parse_pass, parse_runs
 from parsers.errors import CaptureError
+from parsers.grouping import roll_up_by, unknown
 from parsers.reading import read
 from parsers.record import record
 from parsers.sources import expand
@@ -51,6 +52,8 @@ def _read(options: argparse.Namespace) -> int:
     for path in paths:
         try:
             frame = read(path)
+            if options.by:
+                frame = roll_up_by(path, frame, options.by)
         except CaptureError as unreadable:
             errors.append(unreadable)
             continue
@@ -89,10 +92,19 @@ def _options(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rows", type=int, default=100, help="rows of a file to print (default: 100)"
     )
+    parser.add_argument(
+        "--by",
+        type=lambda text: text.split(","),
+        metavar="NAME,…",
+        help="a row a group of launches, not a launch: range, variant, kernel, grid, block, "
+        "library, family, or a column that names something; the longest time first",
+    )
     parser.add_argument("--columns", action="store_true", help="what the columns mean, and stop")
     options = parser.parse_args(given)
     if not options.files and not options.columns:
         parser.error("give a file, a folder or a pattern")
+    if options.by and (fault := unknown(options.by)):
+        parser.error(f"--by: {fault}")
     if options.out is not None and options.format is None:
         options.format = options.out.suffix.removeprefix(".")
         if options.format not in KINDS:

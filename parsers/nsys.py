@@ -30,6 +30,7 @@ from parsers.nsys_tables import (
     Tables,
     open_tables,
 )
+from parsers.rollup import busy_ns
 from parsers.schemas import TIMELINE, conform
 
 __all__ = ["REMEDY", "busy_ns", "launches", "parse", "recognises", "recognises_folder"]
@@ -223,38 +224,6 @@ def _refuse_empty(tables: Tables) -> NoReturn:
         cause = "holds no kernel launches, only CUDA graphs traced as a whole"
         raise CaptureError(tables.path, f"{cause} (schema {version})", _UNTRACED)
     raise CaptureError(tables.path, f"holds no kernel launches (schema {version})", REMEDY)
-
-
-def busy_ns(frame: pd.DataFrame) -> pd.Series:
-    """Return how long each GPU was busy: the length of the union of its launches' intervals.
-
-    What ran at the same time on several streams, or for several processes, counts once.
-
-    Parameters
-    ----------
-    frame
-        `launches`, or rows of it.
-
-    Returns
-    -------
-    Series
-        ns, ``Int64``, by ``machine`` and ``gpu``, or by ``machine`` and ``device`` where the
-        report does not tell the GPU of every row.
-    """
-    timed = frame.dropna(subset=["start_ns", "duration_ns"]).sort_values("start_ns")
-    place = "gpu" if timed["gpu"].notna().all() else "device"
-    groups = timed.groupby(["machine", place], dropna=False)[["start_ns", "duration_ns"]]
-    busy = {key: _union(rows) for key, rows in groups}
-    index = pd.MultiIndex.from_tuples(busy.keys(), names=["machine", place]) if busy else None
-    return pd.Series(busy.values(), index=index, dtype="Int64", name="busy_ns")
-
-
-def _union(rows: pd.DataFrame) -> int:
-    """Return the length of the union of intervals in the order of their start."""
-    start = rows["start_ns"].to_numpy("int64")
-    end = start + rows["duration_ns"].to_numpy("int64")
-    before = np.concatenate([start[:1], np.maximum.accumulate(end)[:-1]])
-    return int(np.maximum(end - np.maximum(start, before), 0).sum())
 
 
 def recognises(head: bytes) -> bool:

@@ -13,6 +13,8 @@ from parsers.schemas import SCHEMAS
 KINDS = ("parquet", "csv", "json")
 _FIRST = ("file", "kernel", "duration_ns")
 """What a table begins with, for there may be no room for all."""
+_COUNTED = ("launches", "duration_ns", "busy_ns")
+"""What follows the keys in a table of launches that were rolled up."""
 _CELL = 32
 _NONE, _CUT = "\N{EN DASH}", "\N{HORIZONTAL ELLIPSIS}"
 
@@ -50,8 +52,10 @@ def show(frames: Sequence[pd.DataFrame], width: int, rows: int) -> str:
 def _table(frames: list[pd.DataFrame], width: int, rows: int) -> str:
     joined = join([frame.iloc[:rows] for frame in frames])
     joined["file"] = [_end(name) for name in joined["file"]]
-    hidden = {"format", "kernel_demangled"} | ({"file"} if len(frames) == 1 else set())
-    names = [name for name in _FIRST if name in joined]
+    by = frames[0].attrs.get("by", [])
+    first = dict.fromkeys(["file", *by, *_COUNTED] if by else _FIRST)
+    hidden = {"format", "kernel_demangled"} - {*by} | ({"file"} if len(frames) == 1 else set())
+    names = [name for name in first if name in joined]
     names += [str(name) for name in joined if name not in names]
     shown = joined[[name for name in names if name not in hidden]]
     shown = shown.dropna(axis="columns", how="all")

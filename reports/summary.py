@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from parsers.rollup import roll_up
 from reports import timing
-from reports.frames import Frames, Row, records
+from reports.frames import KEY, Frames, Row, records
 from reports.launches import idle_shares, launches_per_repeat
-from reports.rollup import roll_up
 from reports.status import Status, baseline, cases, statuses, variants
 
 COLUMNS: dict[str, str] = {
@@ -92,8 +92,9 @@ class _Known:
 
 def compare(frames: Frames) -> pd.DataFrame:
     """Return the comparison frame, in the declared order of cases and variants."""
+    rolled = roll_up(frames.counters.dropna(subset=KEY), KEY)
     known = _Known(
-        rolled={(r["variant"], r["case"]): r for r in records(roll_up(frames.counters))},
+        rolled={(r["variant"], r["case"]): r for r in records(rolled)},
         repeats=launches_per_repeat(frames.timeline),
         idle=idle_shares(frames.timeline),
         spills=_build_spills(frames),

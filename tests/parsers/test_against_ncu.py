@@ -10,9 +10,16 @@ import pytest
 
 from parsers import ncu
 from parsers.files import plain
+<<<<<<< HEAD
 from parsers.metric import Metric
 from parsers.metrics import METRICS
 from reports.rollup import roll_up
+=======
+from parsers.metric import Metric
+from parsers.metrics import METRICS
+from parsers.rollup import roll_up
+from reports.frames import KEY
+>>>>>>> rollup
 
 NOT_ON_THIS_CHIP = ("tensor_fp16_to_fp16_flops", "tensor_fp16_to_fp32_flops")
 
@@ -76,7 +83,7 @@ def test_what_the_report_shows_of_naive_is_what_ncu_prints(
     case = "8192x8192-float32"
     lines = [line for line in printed if f"gelu/naive/{case}" in str(line.values())]
     assert len(lines) == 9
-    rows = roll_up(counters).query("variant == 'naive' and case == @case")
+    rows = roll_up(counters, KEY).query("variant == 'naive' and case == @case")
     assert len(rows) == 1
     row = rows.iloc[0]
     for column, name in (

@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+<<<<<<< HEAD:tests/reports/test_rollup.py
 from parsers.metric import Rollup
 from parsers.metrics import METRICS
+=======
+from parsers.metric import Rollup
+from parsers.metrics import METRICS
+from parsers.rollup import roll_up
+>>>>>>> rollup:tests/parsers/test_rollup.py
 from parsers.schemas import COUNTERS, conform
-from reports.frames import records
-from reports.rollup import roll_up
+from reports.frames import KEY, records
 from tests.reports.data import counter_rows, launch
 
 SUMS = [m.column for m in METRICS if m.rollup is Rollup.SUM]
@@ -19,12 +24,12 @@ MEANS = [m.column for m in METRICS if m.rollup is Rollup.MEAN]
 
 
 def rolled(*rows: dict[str, Any]) -> dict[str, Any]:
-    (row,) = records(roll_up(conform(list(rows), COUNTERS)))
+    (row,) = records(roll_up(conform(list(rows), COUNTERS), KEY))
     return row
 
 
 def test_nine_launches_add_up_but_their_occupancies_do_not() -> None:
-    naive = records(roll_up(conform(counter_rows(), COUNTERS)))[0]
+    naive = records(roll_up(conform(counter_rows(), COUNTERS), KEY))[0]
     assert naive["launches"] == 9
     assert naive["dram_read_bytes"] == 13 * 268_435_456 + 90_000
     assert naive["occupancy_achieved_pct"] == pytest.approx(85)
@@ -59,10 +64,11 @@ def test_missing_stays_missing() -> None:
     assert row["tensor_instructions"] is None
 
 
-def test_launches_without_key_are_left_out() -> None:
+def test_launches_without_key_make_a_row_of_their_own() -> None:
     outside = launch("naive", 0) | {"operator": None, "variant": None, "case": None}
-    assert roll_up(conform([outside], COUNTERS)).empty
-    assert roll_up(conform([], COUNTERS)).empty
+    rows = records(roll_up(conform([outside, launch("naive", 0), outside], COUNTERS), KEY))
+    assert [(row["variant"], row["launches"]) for row in rows] == [(None, 2), ("naive", 1)]
+    assert roll_up(conform([], COUNTERS), KEY).empty
 
 
 def test_properties_are_listed_and_the_largest_named() -> None:
@@ -96,7 +102,7 @@ def test_splitting_and_reordering_launches_changes_nothing(
     both = [row | {"variant": "whole"} for row in rows] + [
         row | {"variant": "cut"} for row in parts
     ]
-    found = {row.pop("variant"): row for row in records(roll_up(conform(both, COUNTERS)))}
+    found = {row.pop("variant"): row for row in records(roll_up(conform(both, COUNTERS), KEY))}
     before, after = found["whole"], found["cut"]
     assert after.pop("launches") == before.pop("launches") + 1
     for column, value in before.items():
@@ -108,6 +114,6 @@ def test_splitting_and_reordering_launches_changes_nothing(
 
 
 def test_dtypes_are_nullable() -> None:
-    frame = roll_up(conform(counter_rows(), COUNTERS))
+    frame = roll_up(conform(counter_rows(), COUNTERS), KEY)
     assert isinstance(frame["dram_read_bytes"].dtype, pd.Int64Dtype)
     assert isinstance(frame["sm_throughput_pct"].dtype, pd.Float64Dtype)
