@@ -10,16 +10,10 @@ import pytest
 
 from parsers import ncu
 from parsers.files import plain
-<<<<<<< HEAD
-from parsers.metric import Metric
-from parsers.metrics import METRICS
-from reports.rollup import roll_up
-=======
 from parsers.metric import Metric
 from parsers.metrics import METRICS
 from parsers.rollup import roll_up
 from reports.frames import KEY
->>>>>>> rollup
 
 NOT_ON_THIS_CHIP = ("tensor_fp16_to_fp16_flops", "tensor_fp16_to_fp32_flops")
 

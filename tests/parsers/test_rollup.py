@@ -7,14 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-<<<<<<< HEAD:tests/reports/test_rollup.py
-from parsers.metric import Rollup
-from parsers.metrics import METRICS
-=======
 from parsers.metric import Rollup
 from parsers.metrics import METRICS
 from parsers.rollup import roll_up
->>>>>>> rollup:tests/parsers/test_rollup.py
 from parsers.schemas import COUNTERS, conform
 from reports.frames import KEY, records
 from tests.reports.data import counter_rows, launch
