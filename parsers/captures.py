@@ -21,6 +21,8 @@ from parsers.plausible import flag
 from parsers.schemas import SCHEMAS, conform
 
 _LEADING = "time"
+DEEP = "deep"
+"""The pass whose folder holds one folder a variant, each a capture of its own."""
 
 _TABLES = {
     "check": ("checks",),
@@ -32,6 +34,7 @@ Parser = Callable[[Path], pd.DataFrame]
 _REPORTS: dict[str, tuple[str, str, Parser]] = {
     "nsys": ("timeline", ".sqlite", nsys.parse),
     "ncu": ("counters", ".ncu-rep", ncu.parse),
+    DEEP: ("counters", ".ncu-rep", ncu.parse),
 }
 PASSES = (*_TABLES, *_REPORTS)
 
@@ -67,16 +70,29 @@ class Run:
     @property
     def remedy(self) -> str:
         """The way to make this capture anew."""
-        return _remedy(self.operator, self.pass_name)
+        of = f"/{self.folder.resolve().name}" if self.pass_name == DEEP else ""
+        return _remedy(f"{self.operator}{of}", self.pass_name)
 
     def measured(self) -> list[tuple[str, str]]:
         """Return the (variant, case) pairs whose outcome is ``ok``, in order."""
         return [(o["variant"], o["case"]) for o in self.outcomes if o.get("status") == "ok"]
 
 
-def _remedy(operator: str, pass_name: str) -> str:
-    measure = f"measure again with `snakemake reports/{operator} -R {pass_name}`"
+def _remedy(target: str, pass_name: str) -> str:
+    measure = f"measure again with `snakemake reports/{target} -R {pass_name}`"
     return f"restore it with `git checkout`, or {measure}"
+
+
+def _place(folder: Path) -> tuple[str, str]:
+    """Return the target of a pass's folder under ``reports/`` and the pass, by the layout.
+
+    The folder is the pass and the one above it the operator; of the deep pass it is the variant, in
+    the folder of the pass.
+    """
+    above = folder.parent
+    if above.name == DEEP:
+        return f"{above.parent.name}/{folder.name}", DEEP
+    return above.name, folder.name
 
 
 def read_run(folder: Path | str) -> Run:
@@ -88,8 +104,8 @@ def read_run(folder: Path | str) -> Run:
         When it is missing, empty, not JSON, of another format, or lacks a key.
     """
     path = Path(folder) / RUN_FILE
-    # By the layout of captures, the folder is the pass and the folder above it the operator.
-    remedy = _remedy(path.resolve().parent.parent.name, path.resolve().parent.name)
+    target, pass_name = _place(path.resolve().parent)
+    remedy = _remedy(target, pass_name)
     check_present(path, remedy)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -104,7 +120,7 @@ def read_run(folder: Path | str) -> Run:
     if content["pass"] not in PASSES:
         cause = f"has the unknown pass {content['pass']!r}, not one of {', '.join(PASSES)}"
         raise CaptureError(path, cause, remedy)
-    if content["pass"] != path.resolve().parent.name:
+    if content["pass"] != pass_name:
         cause = f"is of the pass {content['pass']!r}, in the folder of another"
         raise CaptureError(path, cause, remedy)
     rows = [content["run"], *content["variants"], *content["cases"], *content["outcomes"]]

@@ -8,6 +8,12 @@ DOMAIN = "roofsnake"
 FORMAT = 1
 """Format of a pass's folder; a reader refuses another."""
 
+INTENSE = 16
+"""FLOP/B from which on a case is measured by its FLOPs a second, not against a copy. An H200 turns
+from its bandwidth to its float32 arithmetic at 67 TFLOP/s (NVIDIA's data sheet) over the 4.26 TB/s
+that a copy reaches: 15.7 FLOP/B. Tensor cores turn later, so such a case may still wait for bytes;
+the throughputs of the ncu pass say which."""
+
 RUN_FILE = "run.json"
 """File of a pass's folder that says what ran, and hashes the other files."""
 

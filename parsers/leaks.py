@@ -21,6 +21,10 @@ _WINDOWS = re.compile(rb"(?<![A-Za-z])[A-Za-z]:\\{1,2}(?:[\w.+~ -]{2,}\\{1,2})+[
 _IPV4 = re.compile(rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IPV6 = re.compile(rb"(?<![\w:])(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3}):[0-9a-f]{0,4}:[0-9a-f:]*")
 _PRINTABLE = re.compile(rb"[\t -~]{4,}")
+HARMLESS = (b"L1/TEX",)
+"""Words with a slash in the texts of Nsight Compute that are no path, though the length before the
+text that begins with one may read as another slash."""
+
 NOWHERE = (b"127.0.0.1", b"0.0.0.0", b"255.255.255.255")
 """Addresses that are every computer's."""
 
@@ -69,8 +73,8 @@ def find_leaks(
     secret = secret_pattern(secrets)
     found: dict[str, None] = {}
     content = Path(path).read_bytes()
-    for name in harmless:
-        content = content.replace(name.encode(), b" " * len(name.encode()))
+    for name in (*(name.encode() for name in harmless), *HARMLESS):
+        content = content.replace(name, b" " * len(name))
     patterns = [_LIKELY_PATH, _WINDOWS, _IPV6, *([secret] if secret else [])]
     if b"\0" in content:
         # In a binary file a length that happens to be a printable character may precede a path.
@@ -89,7 +93,7 @@ def find_leaks(
 def path_places(content: bytes) -> Iterator[tuple[int, int]]:
     """Yield where in the texts of a binary file paths are, by start and end."""
     for run in _PRINTABLE.finditer(content):
-        for pattern in (_LIKELY_PATH, _WINDOWS):
+        for pattern in (_PATH, _LIKELY_PATH, _WINDOWS):
             for match in pattern.finditer(run.group()):
                 yield run.start() + match.start(), run.start() + match.end()
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from parsers.captures import Run, parse_pass, read_run
+from parsers.captures import DEEP, Run, parse_pass, read_run
 from parsers.contract import RUN_FILE, range_name
 from parsers.errors import CaptureError
 from parsers.files import PACKED, pack, sha256
@@ -23,6 +23,8 @@ def record(
     measured: Path, recorded: Path, operators: Iterable[str], passes: Iterable[str]
 ) -> list[Path]:
     """Copy the captures of some operators, scrubbed, and return the folders written.
+
+    The deep profiles that were measured go along.
 
     An operator's recorded folder is replaced only when all its passes are scrubbed, parse and
     show no leak; until then the earlier one stays.
@@ -44,7 +46,8 @@ def record(
         with tempfile.TemporaryDirectory(dir=recorded, prefix=".partial-") as scratch:
             whole = Path(scratch) / operator
             whole.mkdir()
-            for name in passes:
+            deep = sorted((measured / operator / DEEP).glob(f"*/{RUN_FILE}"))
+            for name in (*passes, *(f"{DEEP}/{run.parent.name}" for run in deep)):
                 _record_pass(measured / operator / name, whole / name, secrets)
             target = recorded / operator
             if target.exists():
@@ -57,7 +60,7 @@ def record(
 def _record_pass(source: Path, target: Path, secrets: list[str]) -> None:
     run = read_run(source)
     ranges = [range_name(run.operator, o["variant"], o["case"]) for o in run.outcomes]
-    target.mkdir()
+    target.mkdir(parents=True)
     for name in run.files:
         scrubbed = target / name
         _scrub(source / name, scrubbed, secrets)

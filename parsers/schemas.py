@@ -62,12 +62,14 @@ CEILINGS = schema(
     "One row a sample of what this GPU reaches, measured in the same rounds.",
     {
         "ceiling": text(
-            "copy: a large one; equal_copy: one of the case's fewest bytes; empty: nothing",
+            "copy: a large one; equal_copy: one of the case's fewest bytes; matmul: a large "
+            "product in its dtype, where it takes many FLOPs a byte; empty: nothing",
             required=True,
         ),
-        "case": text("the case, where it is an equal copy"),
+        "case": text("the case, where it is an equal copy or a product"),
         "round": column(INTEGER, "round of the sample"),
-        "moved_bytes": column(INTEGER, "bytes read plus bytes written", "B", required=True),
+        "moved_bytes": column(INTEGER, "bytes read plus bytes written, of a copy", "B"),
+        "flops": column(INTEGER, "FLOPs of the product", "FLOP"),
         "duration_ns": _timed(none=True),
     },
 )

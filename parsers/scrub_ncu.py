@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from parsers import ncu, ncu_container
+from parsers.contract import range_name
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
-from parsers.leaks import ANY_PATH, NOWHERE, Blot, path_places, secret_pattern
+from parsers.leaks import ANY_PATH, HARMLESS, NOWHERE, Blot, path_places, secret_pattern
 from parsers.replacing import replace
 
 _HOSTS = {
@@ -20,7 +22,8 @@ _HOSTS = {
 """Where in a block's header of a report the names of computers are."""
 
 
-_LENGTH = ord("/")
+_SOURCE = re.compile(rb"(?<=/)[\w-]+\.(?:py|cu|cuh|c|cc|cpp|h|hpp)(?![\w.])")
+"""The name of a source file, at the end of its path."""
 
 
 def scrub_ncu(source: Path | str, target: Path | str, secrets: Iterable[str] = ()) -> None:
@@ -28,7 +31,7 @@ def scrub_ncu(source: Path | str, target: Path | str, secrets: Iterable[str] = (
 
     They are overwritten by ``x`` at equal length, so every length in the report stays true. In the
     headers about session and process a text with a path in it, such as the command line, is
-    overwritten whole; elsewhere, as in source files that the report holds, the path itself is.
+    overwritten whole; elsewhere the path itself is, but for the name of a source file at its end.
 
     Raises
     ------
@@ -48,20 +51,25 @@ def scrub_ncu(source: Path | str, target: Path | str, secrets: Iterable[str] = (
         for start, end in _private(block.header):
             at = slice(block.start + start, block.start + end)
             content[at] = b"x" * (end - start)
-    for start, end in _paths(bytes(content)):
+    ranges = before[["operator", "variant", "case"]].dropna().drop_duplicates()
+    names = (range_name(*row).encode() for row in ranges.itertuples(index=False))
+    for start, end in _paths(bytes(content), (*HARMLESS, *names)):
         content[start:end] = b"x" * (end - start)
     if secret is not None:
         content[:] = secret.sub(lambda match: b"x" * len(match.group()), bytes(content))
     replace(target, lambda partial: partial.write_bytes(content), ncu.parse, before, Blot(secrets))
 
 
-def _paths(content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where paths are, but not texts of 47 bytes: their length before them reads as ``/``."""
+def _paths(content: bytes, harmless: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
+    """Yield where paths are, but not where a harmless text follows its length that reads as ``/``.
+
+    Of a source file its folders are: the name says which file a line of source is of.
+    """
     for start, end in path_places(content):
-        text = content[start + 1 : start + 1 + _LENGTH]
-        length = content[start] == _LENGTH and len(text) == _LENGTH and _is_text(text)
-        if not (length and end <= start + 1 + _LENGTH):
-            yield start, end
+        if content.startswith(harmless, start + 1):
+            continue
+        name = _SOURCE.search(content, start, end)
+        yield start, name.start() - 1 if name else end
 
 
 def _private(header: bytes) -> Iterator[tuple[int, int]]:

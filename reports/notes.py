@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from parsers.contract import INTENSE
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS
 from reports.columns import Table
 from reports.format import cell, code
-from reports.summary import INTENSE
 
 _METRIC = {metric.column: metric for metric in METRICS}
 

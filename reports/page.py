@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from parsers.contract import INTENSE
 from reports import tables
 from reports.benchmark import triton_table
 from reports.builds import builds_table
@@ -34,7 +35,7 @@ from reports.launches import launch_table
 from reports.notes import reading_table
 from reports.render import page
 from reports.status import cases, variants
-from reports.summary import INTENSE, compare
+from reports.summary import compare
 from reports.timing import copy_bandwidth, floor
 from reports.verdict import Verdict, judge
 

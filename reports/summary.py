@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from parsers.contract import INTENSE
 from parsers.rollup import roll_up
 from reports import timing
 from reports.frames import KEY, Frames, Row, records
@@ -49,12 +50,6 @@ COLUMNS: dict[str, str] = {
 instructions in the recorded build for the GPU's architecture; ``intense`` whether the case needs
 `INTENSE` FLOPs or more for each of its fewest bytes; ``flops`` those of the cost model, and
 ``tensor_flops`` those that the tensor pipe executed, with fp16, bf16 and tf32 sources."""
-
-INTENSE = 16
-"""FLOP/B from which on a case is measured by its FLOPs a second, not against a copy. An H200 turns
-from its bandwidth to its float32 arithmetic at 67 TFLOP/s (NVIDIA's data sheet) over the 4.26 TB/s
-that a copy reaches: 15.7 FLOP/B. Tensor cores turn later, so such a case may still wait for bytes;
-the throughputs of the ncu pass say which."""
 
 SECTOR_BYTES = 32
 

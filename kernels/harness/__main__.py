@@ -32,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     work.set_defaults(run=_work)
     doctor = commands.add_parser("doctor", help="say what this machine cannot measure, and why")
     doctor.set_defaults(run=_doctor)
-    for name in ("build", "check", "time", "nsys", "ncu", "sanitize"):
+    for name in ("build", "check", "time", "nsys", "ncu", "deep", "sanitize"):
         command = commands.add_parser(name, help=f"the {name} pass over an operator")
         command.add_argument("operator")
         command.add_argument("--out", type=Path, required=True, help="folder of the capture")
@@ -43,13 +43,15 @@ def _parser() -> argparse.ArgumentParser:
             command.set_defaults(run=_build)
         if name == "sanitize":
             command.set_defaults(run=_sanitize)
-        if name in ("time", "nsys", "ncu"):
+        if name in ("time", "nsys", "ncu", "deep"):
             command.add_argument("--check", type=Path, required=True, help="folder of the check")
         if name == "time":
             command.add_argument("--rounds", type=int, default=100)
             command.add_argument("--warm-up-s", type=float, default=0.5)
-        if name in ("nsys", "ncu"):
+        if name in ("nsys", "ncu", "deep"):
             command.add_argument("--repeats", type=int, default=20 if name == "nsys" else 1)
+        if name == "deep":
+            command.add_argument("--variant", required=True, help="the only one to profile")
     return parser
 
 
@@ -85,7 +87,10 @@ def _measure(options: argparse.Namespace) -> None:
     }
     _empty(options.out)
     operator = discovery.load(options.operator)
-    one_pass = Pass(operator, options.name, options.out, settings, options.device, options.cases)
+    variant = getattr(options, "variant", None)
+    one_pass = Pass(
+        operator, options.name, options.out, settings, options.device, options.cases, variant
+    )
     one_pass.measure(getattr(options, "check", None))
 
 

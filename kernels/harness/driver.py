@@ -22,8 +22,13 @@ from parsers.collection import requested, unknown
 from parsers.contract import FORMAT, RUN_FILE
 from parsers.files import sha256
 
-WORK = {"check": "check", "time": "time", "nsys": "ranges", "ncu": "ranges"}
-PROFILERS = ("nsys", "ncu")
+WORK = {"check": "check", "time": "time", "nsys": "ranges", "ncu": "ranges", "deep": "ranges"}
+TOOLS = {"nsys": "nsys", "ncu": "ncu", "deep": "ncu"}
+"""The profiler of a pass, where it has one."""
+
+OPTIONS = {"ncu": profilers.COUNTERS_ALONE, "deep": profilers.ALL_THERE_IS}
+"""What sets the passes under ``ncu`` apart: counters of all, or all there is of one variant."""
+
 TOGETHER = "all"
 """Name of the report of all variants; one of a single variant has the variant's name."""
 
@@ -39,7 +44,10 @@ Outcome = dict[str, Any]
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass over one operator: where its capture goes and how it is taken."""
+    """One pass over one operator: where its capture goes and how it is taken.
+
+    ``cases`` is the set of cases; ``variant`` the only one to measure, or None for all of them.
+    """
 
     operator: Operator
     name: str
@@ -47,6 +55,7 @@ class Pass:
     settings: dict[str, Any]
     device: str = "cuda"
     cases: str = "default"
+    variant: str | None = None
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
     _metrics: list[str] = field(default_factory=list, init=False)
 
@@ -63,14 +72,16 @@ class Pass:
         HarnessError
             When nothing could be measured: a tool is missing or may not read counters.
         """
-        if self.name in PROFILERS:
-            profilers.require(self.name)
+        tool = TOOLS.get(self.name)
+        if tool:
+            profilers.require(tool)
+        variants = self._variants()
         origin = provenance.origin(self.operator.name)
-        if self.name == "ncu":
+        if tool == "ncu":
             self._choose_metrics()
         self.out.mkdir(parents=True, exist_ok=True)
         cases = self.operator.cases_in(self.cases)
-        pairs = [(v.name, c.name) for v in self.operator.variants for c in cases]
+        pairs = [(variant, case.name) for variant in variants for case in cases]
         skipped = _skipped(checked, pairs) if checked else []
         passed = [
             pair for pair in pairs if pair not in {(row["variant"], row["case"]) for row in skipped}
@@ -86,10 +97,22 @@ class Pass:
             self.operator,
             self.name,
             origin,
-            tool=self.name if self.name in PROFILERS else None,
+            tool=tool,
             settings={**self.settings, "cases": self.cases, "each_variant_alone": alone},
         )
         write_run(self.operator, cases, self.out, row | self._facts, [*skipped, *outcomes])
+
+    def _variants(self) -> list[str]:
+        names = [variant.name for variant in self.operator.variants]
+        if self.variant is None:
+            return names
+        if self.variant not in names:
+            raise HarnessError(
+                f"kernels/{self.operator.name}.py",
+                f"has no variant {self.variant!r}",
+                f"choose one of {', '.join(names)}",
+            )
+        return [self.variant]
 
     def _choose_metrics(self) -> None:
         """Ask for what the chip counts; for all names where ``ncu`` does not say what that is."""
@@ -110,11 +133,12 @@ class Pass:
                 for _, case in mine
             ]
         if not any(row["status"] == "ok" for row in apart):
+            of = f"/{self.variant}" if self.variant else ""
             raise HarnessError(
                 f"{self.name} pass of {self.operator.name}",
                 str(apart[-1]["reason"]),
                 "the log of the pass holds the whole output; mend it and run"
-                f" `snakemake reports/{self.operator.name} -R {self.name}`",
+                f" `snakemake reports/{self.operator.name}{of} -R {self.name}`",
             )
         return apart, True
 
@@ -135,7 +159,7 @@ class Pass:
             work = [sys.executable, "-m", "kernels.harness", "work", str(scratch / "plan.json")]
             answer = profilers.run([*self._prefix(name), *work], ENVIRONMENT)
             sys.stderr.write(answer.stdout)
-            known = profilers.complaint(answer.stdout) if self.name == "ncu" else None
+            known = profilers.complaint(answer.stdout) if TOOLS.get(self.name) == "ncu" else None
             if known and known.general:
                 raise HarnessError("ncu", known.cause, known.remedy)
             outcomes = scratch / "outcomes.json"
@@ -149,15 +173,15 @@ class Pass:
             return json.loads(outcomes.read_text(encoding="utf-8")), None
 
     def _report(self, name: str) -> Path | None:
-        suffix = {"ncu": ".ncu-rep", "nsys": UNLISTED}.get(self.name)
+        suffix = {"ncu": ".ncu-rep", "nsys": UNLISTED}.get(TOOLS.get(self.name, ""))
         return self.out / f"{name}{suffix}" if suffix else None
 
     def _prefix(self, name: str) -> list[str]:
         report = self._report(name)
         if report is None:
             return []
-        if self.name == "ncu":
-            return profilers.ncu_command(report, self._metrics)
+        if self.name in OPTIONS:
+            return profilers.ncu_command(report, self._metrics, OPTIONS[self.name])
         return profilers.nsys_command(report)
 
     def _keep(self, name: str, scratch: Path) -> None:

@@ -88,11 +88,18 @@ def chip_counters() -> frozenset[str]:
     return frozenset(word for word in first if "__" in word)
 
 
-def ncu_command(report: Path, metrics: Iterable[str]) -> list[str]:
+COUNTERS_ALONE = ("--import-sass", "off")
+"""Cubins stay out of the report: PyTorch's elementwise kernels bring a whole module each."""
+
+ALL_THERE_IS = ("--set", "full", "--import-source", "yes")
+"""Every section and rule, and the SASS, PTX and source of each kernel."""
+
+
+def ncu_command(report: Path, metrics: Iterable[str], options: Iterable[str]) -> list[str]:
     """Return the prefix that profiles a program's launches inside our ranges with ``ncu``.
 
-    ``metrics`` are the names to collect. Counters only: cubins stay out of the report, and clocks
-    are left as they are.
+    ``metrics`` are the names to collect, ``options`` what else: `COUNTERS_ALONE` or
+    `ALL_THERE_IS`. Clocks are left as they are.
     """
     return [
         "ncu",
@@ -101,8 +108,7 @@ def ncu_command(report: Path, metrics: Iterable[str]) -> list[str]:
         f"regex:{DOMAIN}@.*",
         "--metrics",
         ",".join(metrics),
-        "--import-sass",
-        "off",
+        *options,
         "--clock-control",
         "none",
         "--target-processes",

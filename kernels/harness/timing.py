@@ -20,6 +20,10 @@ H200) for the CPU to queue the whole call meanwhile, so that its launch cost is 
 COPY_BYTES = 2**32
 """Bytes that the large copy moves, half of them read and half written."""
 
+MATMUL_EXTENT = 8192
+"""Rows and columns of the matrices whose product says how fast this GPU multiplies: a multiple of
+every tile, and large enough that the last wave is lost among the others."""
+
 LOAD_CALLS = 500
 """Copies queued while the clocks are read: half a second on an H200, longer than the reading."""
 
@@ -111,6 +115,29 @@ def copy_call(moved_bytes: int) -> Call:
     source = torch.empty(moved_bytes // 8, device="cuda").normal_()
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
+
+
+def matmul_flops() -> int:
+    """Return the FLOPs of one call of `matmul_call`."""
+    return 2 * MATMUL_EXTENT**3
+
+
+def matmul_call(dtype: torch.dtype, *, tf32: bool) -> Call:
+    """Return a call that multiplies two square matrices on the device, by the library alone.
+
+    ``tf32`` lets float32 operands be rounded to TensorFloat-32.
+    """
+    shape = (MATMUL_EXTENT, MATMUL_EXTENT)
+    left, right = (torch.empty(shape, device="cuda").normal_().to(dtype) for _ in "ab")
+    product = torch.empty_like(left)
+
+    def call() -> None:
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if tf32 else "highest")
+        torch.mm(left, right, out=product)
+        torch.set_float32_matmul_precision(before)
+
+    return call
 
 
 def empty_call() -> None:

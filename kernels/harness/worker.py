@@ -24,9 +24,18 @@ from kernels.harness.errors import one_line
 from kernels.harness.plan import Plan
 from kernels.harness.reach import chosen_configs
 from kernels.harness.spec import Case, Operator, UnsupportedError, Variant
-from kernels.harness.timing import COPY_BYTES, Call, Clock, Flush, copy_call, empty_call
+from kernels.harness.timing import (
+    COPY_BYTES,
+    Call,
+    Clock,
+    Flush,
+    copy_call,
+    empty_call,
+    matmul_call,
+    matmul_flops,
+)
 from kernels.harness.turns import turn
-from parsers.contract import DOMAIN, range_name
+from parsers.contract import DOMAIN, INTENSE, range_name
 
 RECOMPILE_LIMIT = 256
 
@@ -136,15 +145,7 @@ class Worker:
         Returns rows of the frames ``samples`` and ``ceilings``.
         """
         calls = self._ready(case, variants)
-        least = self.operator.cost(case).bytes
-        bounds = {
-            "=copy": ({"ceiling": "copy", "moved_bytes": COPY_BYTES}, large),
-            "=equal": (
-                {"ceiling": "equal_copy", "case": case.name, "moved_bytes": least},
-                copy_call(least),
-            ),
-            "=empty": ({"ceiling": "empty", "moved_bytes": 0}, empty_call),
-        }
+        bounds = self._bounds(case, large)
         all_calls = {**calls, **{name: call for name, (_, call) in bounds.items()}}
         samples: list[Row] = []
         ceilings: list[Row] = []
@@ -157,6 +158,25 @@ class Worker:
                 key = {"operator": self.operator.name, "variant": name, "case": case.name}
                 samples.append({**key, **measured})
         return samples, ceilings
+
+    def _bounds(self, case: Case, large: Call) -> dict[str, tuple[Row, Call]]:
+        """Return what shows how fast the GPU is: rows of ``ceilings`` and their calls, by name."""
+        cost = self.operator.cost(case)
+        bounds: dict[str, tuple[Row, Call]] = {
+            "=copy": ({"ceiling": "copy", "moved_bytes": COPY_BYTES}, large),
+            "=equal": (
+                {"ceiling": "equal_copy", "case": case.name, "moved_bytes": cost.bytes},
+                copy_call(cost.bytes),
+            ),
+            "=empty": ({"ceiling": "empty", "moved_bytes": 0}, empty_call),
+        }
+        if cost.flops >= INTENSE * cost.bytes:
+            row: Row = {"ceiling": "matmul", "case": case.name, "flops": matmul_flops()}
+            bounds["=matmul"] = (
+                row,
+                matmul_call(getattr(torch, case.dtype), tf32="tf32" in case.labels),
+            )
+        return bounds
 
     def _ranges(self) -> None:
         flush = Flush(self.plan.device)

@@ -229,6 +229,30 @@ exec "$@"
     assert not {"dram_read_bytes", "grid_size"} & set(lacking)
 
 
+def test_a_deep_profile_is_of_one_variant(workplace: Path, tmp_path: Path) -> None:
+    script = """
+test "$1" = --query-metrics && exit
+test "$1" = --version || echo "$@" > asked
+while [ "$1" != "--export" ]; do shift; done
+echo report > "$2.ncu-rep"; shift 2
+exec "$@"
+"""
+    tools = fake_tool(tmp_path / "bin", "ncu", script)
+    write_checks(workplace, "ok", "ok")
+    where = ("--check", "out/check", "--out", "out/deep/naive", "--device", "cpu")
+    answer = harness(workplace, "deep", "double", "--variant", "naive", *where, path=tools)
+    assert answer.returncode == 0, answer.stderr
+    assert {variant for variant, _ in outcomes(workplace, "deep/naive")} == {"naive"}
+    asked = (workplace / "asked").read_text()
+    assert "--set full --import-source yes" in asked
+    assert "--import-sass off" not in asked
+    answer = harness(workplace, "deep", "double", "--variant", "nave", *where, path=tools)
+    assert answer.returncode == 2
+    assert answer.stderr.endswith(
+        "error: kernels/double.py: has no variant 'nave'; choose one of naive, wrong, refuses\n"
+    )
+
+
 HALF_REPORT = """
 test "$1" = --query-metrics && exit
 while [ "$1" != "--export" ]; do shift; done

@@ -47,6 +47,25 @@ def test_a_recorded_capture_is_packed_and_parses_alike(measured: Path, tmp_path:
     assert "TARGET_INFO_SYSTEM_ENV" not in tables
 
 
+def test_deep_profiles_that_were_measured_go_along(
+    measured: Path, ncu_report_path: Path, tmp_path: Path
+) -> None:
+    ran = [{**outcome("deep", "triton"), "case": "8192x8192-float32"}]
+    report = {"all.ncu-rep": ncu_report_path.read_bytes()}
+    write_pass(measured / "gelu/deep/triton", "deep", report, outcomes=ran)
+    (written,) = record(measured, tmp_path / "kept", ["gelu"], ["time"])
+    kept = written / "deep/triton"
+    assert sorted(path.name for path in kept.iterdir()) == ["all.ncu-rep.gz", "run.json"]
+    assert len(parse_pass(kept)["counters"]) == 36
+
+
+def test_a_damaged_deep_profile_says_how_to_make_it_anew(tmp_path: Path) -> None:
+    folder = write_pass(tmp_path / "gelu/deep/triton", "deep", {"all.ncu-rep": b"NVR\0"})
+    (folder / "all.ncu-rep").write_bytes(b"")
+    with pytest.raises(CaptureError, match="`snakemake reports/gelu/triton -R deep`"):
+        parse_pass(folder)
+
+
 def test_a_capture_that_does_not_parse_leaves_the_earlier_recording(
     measured: Path, tmp_path: Path
 ) -> None:

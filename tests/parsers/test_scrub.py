@@ -32,7 +32,7 @@ def _field(number: int, value: bytes) -> bytes:
     return bytes([number << 3 | 2, len(value)]) + value
 
 
-def _plant(report: bytes) -> bytes:
+def _plant(report: bytes, other: bytes = b"") -> bytes:
     """Append a block as Nsight Compute writes it, about a host and a process, to a report."""
     address = _field(7, _field(1, b"198.51.100.7") + b"\x10\x01")
     address += _field(7, _field(1, b"fd00::99") + b"\x10\x02")
@@ -41,6 +41,7 @@ def _plant(report: bytes) -> bytes:
     process = b"\x08\x07" + _field(2, b"process-host") + _field(3, b"/usr/bin/python3.12")
     session = _field(3, _field(4, system)) + _field(3, command)
     header = b"\x08\x00\x10\x00" + session + _field(4, b"") + b"\x28\x00" + _field(6, process)
+    header += other
     return report + struct.pack("<I", len(header)) + header
 
 
@@ -63,6 +64,22 @@ def test_planted_secrets_leave_a_report(planted: Path, tmp_path: Path) -> None:
     assert b"Linux" in after
     assert find_leaks(target, ["alice", "secret-host"]) == []
     pd.testing.assert_frame_equal(ncu.parse(target), ncu.parse(planted))
+
+
+@pytest.mark.parametrize("length", [b"R", b"/", b"\x12"])
+def test_of_a_source_file_the_name_stays(
+    ncu_report_path: Path, tmp_path: Path, length: bytes
+) -> None:
+    """Whatever the length reads as that precedes the path."""
+    text = b"\x12" + length + b"/home/alice/own-kernels/gelu_v2.py"
+    path = tmp_path / "planted.ncu-rep"
+    path.write_bytes(_plant(ncu_report_path.read_bytes(), _field(15, text)))
+    target = tmp_path / "clean.ncu-rep"
+    scrub_ncu(path, target)
+    after = target.read_bytes()
+    assert after.endswith(b"x/gelu_v2.py")
+    assert b"alice" not in after
+    assert find_leaks(target, ["alice"]) == []
 
 
 def test_a_given_secret_leaves_a_report(planted: Path, tmp_path: Path) -> None:
