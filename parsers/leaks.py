@@ -21,6 +21,9 @@ _WINDOWS = re.compile(rb"(?<![A-Za-z])[A-Za-z]:\\{1,2}(?:[\w.+~ -]{2,}\\{1,2})+[
 _IPV4 = re.compile(rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IPV6 = re.compile(rb"(?<![\w:])(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3}):[0-9a-f]{0,4}:[0-9a-f:]*")
 _PRINTABLE = re.compile(rb"[\t -~]{4,}")
+_CROSSED = re.compile(rb"/?x{4,}/")
+"""Folders that were overwritten, before the name of a source file that was not."""
+
 HARMLESS = (b"L1/TEX",)
 """Words with a slash in the texts of Nsight Compute that are no path, though the length before the
 text that begins with one may read as another slash."""
@@ -75,6 +78,7 @@ def find_leaks(
     content = Path(path).read_bytes()
     for name in (*(name.encode() for name in harmless), *HARMLESS):
         content = content.replace(name, b" " * len(name))
+    content = _CROSSED.sub(lambda match: b" " * len(match.group()), content)
     patterns = [_LIKELY_PATH, _WINDOWS, _IPV6, *([secret] if secret else [])]
     if b"\0" in content:
         # In a binary file a length that happens to be a printable character may precede a path.
