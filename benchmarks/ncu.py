@@ -14,6 +14,9 @@ from pathlib import Path
 
 from benchmarks.turns import HEADER, compare, measure, say
 
+TIMES = 4
+"""Reads of a process, of which the quickest counts: the first ones pay for what is made once."""
+
 REPORT = ("ncu_report alone", "parsers.ncu.parse", "parsers.read")
 EXPORT = ("pandas.read_csv", "parsers.ncu_csv.parse", "parsers.read")
 
@@ -69,10 +72,10 @@ def _read(reader: int, path: Path) -> None:
     own = ncu if _is_report(path) else ncu_csv
     if reader == 0:
         alone = _alone if own is ncu else _texts
-        measure(lambda: alone(path), 2)
+        measure(lambda: alone(path), TIMES)
     else:
         read = own.parse if reader == 1 else parsers.read
-        measure(lambda: len(pd.DataFrame(read(path))), 2)
+        measure(lambda: len(pd.DataFrame(read(path))), TIMES)
 
 
 def _texts(path: Path) -> int:
