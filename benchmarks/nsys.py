@@ -8,13 +8,11 @@ pandas' ``read_sql`` of the table of kernels alone: no names, no calls, no range
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from benchmarks.turns import HEADER, compare, measure, say
 
 READERS = ("parsers.nsys.launches", "pandas.read_sql of the kernel table alone")
 
@@ -28,14 +26,13 @@ def main() -> int:
     options.add_argument("--file", type=Path, help="an export that is there, instead")
     arguments = options.parse_args()
     if arguments.read is not None:
-        sys.stdout.write(json.dumps(_read(arguments.read, arguments.file)))
+        _read(arguments.read, arguments.file)
         return 0
-    _say("| kernels | reader | wall s | CPU s | peak GB |")
-    _say("|---|---|---|---|---|")
+    say(HEADER)
     with tempfile.TemporaryDirectory() as folder:
         for size in arguments.size:
             path = arguments.file or _written(Path(folder) / "all.sqlite", size)
-            _compare(path, arguments.repeats)
+            compare("benchmarks.nsys", READERS, path, arguments.repeats)
     return 0
 
 
@@ -47,45 +44,18 @@ def _written(path: Path, size: int) -> Path:
     return path
 
 
-def _compare(path: Path, repeats: int) -> None:
-    """Run the readers in turn, and say of each the run that took the least wall time."""
-    runs: list[list[dict[str, float]]] = [[] for _ in READERS]
-    for _ in range(repeats):
-        for reader, done in enumerate(runs):
-            command = [sys.executable, "-m", "benchmarks.nsys", "--read", str(reader)]
-            command += ["--file", str(path)]
-            result = subprocess.run(command, check=True, capture_output=True, text=True)
-            done.append(json.loads(result.stdout))
-    for name, done in zip(READERS, runs, strict=True):
-        best = min(done, key=lambda run: run["wall"])
-        figures = f"{best['wall']:.2f} | {best['cpu']:.2f} | {best['peak']:.2f}"
-        _say(f"| {best['rows']:,} | {name} | {figures} |")
-
-
-def _read(reader: int, path: Path) -> dict[str, float]:
+def _read(reader: int, path: Path) -> None:
     import sqlite3  # noqa: PLC0415
 
     import pandas as pd  # noqa: PLC0415
 
     from parsers import nsys  # noqa: PLC0415
 
-    before = time.perf_counter(), time.process_time()
     if reader == 0:
-        rows = len(nsys.launches(path))
+        measure(lambda: len(nsys.launches(path)))
     else:
         query = "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL"
-        rows = len(pd.read_sql_query(query, sqlite3.connect(path)))
-    return {
-        "rows": rows,
-        "wall": time.perf_counter() - before[0],
-        "cpu": time.process_time() - before[1],
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
-    }
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+        measure(lambda: len(pd.read_sql_query(query, sqlite3.connect(path))))
 
 
 if __name__ == "__main__":

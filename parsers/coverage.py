@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from parsers.metric import Metric
 from parsers.metrics import METRICS
 from parsers.schemas import COVERAGE, conform
+
+Flags = npt.NDArray[np.bool_]
 
 MEASURED, DERIVED, PARTLY, ABSENT = "measured", "derived", "in part", "absent"
 
@@ -29,20 +33,22 @@ def cover(counters: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     frame, rows = counters.copy(), []
     operators = counters["operator"].dropna().unique()
-    for metric in METRICS:
-        measured = counters[metric.column].notna()
+    chips = counters["compute_capability"].to_numpy(object)
+    collected = counters[[metric.column for metric in METRICS]].notna().to_numpy()
+    for metric, measured in zip(METRICS, collected.T, strict=True):
+        known = measured
         if metric.formula is not None and not measured.all():
             derived = pd.Series(counters.eval(metric.formula)).astype("Float64")
             values = derived.round().astype("Int64") if metric.integer else derived
             frame[metric.column] = counters[metric.column].fillna(values)
-        known = frame[metric.column].notna()
-        row = _row(metric, measured, known & ~measured, counters["compute_capability"])
+            known = frame[metric.column].notna().to_numpy()
+        row = _row(metric, measured, known & ~measured, chips)
         rows.append({"operator": operators[0] if len(operators) == 1 else None} | row)
     return frame, conform(rows, COVERAGE)
 
 
 def _row(
-    metric: Metric, measured: pd.Series, derived: pd.Series, chips: pd.Series
+    metric: Metric, measured: Flags, derived: Flags, chips: npt.NDArray[np.object_]
 ) -> dict[str, object]:
     row = {"column": metric.column, "launches": int((measured | derived).sum())}
     if len(measured) and measured.all():
@@ -57,9 +63,9 @@ def _row(
     return row | {"status": status, "reason": "; ".join(map(str, reasons))}
 
 
-def _why_absent(metric: Metric, chips: pd.Series) -> str:
+def _why_absent(metric: Metric, chips: npt.NDArray[np.object_]) -> str:
     """Say why launches on chips of these compute capabilities have no value."""
-    known = [_ordered(chip) for chip in chips.dropna().unique()]
+    known = [_ordered(chip) for chip in {*chips} if not pd.isna(chip)]
     if metric.since and known and max(known) < _ordered(metric.since):
         return f"chips have it from compute capability {metric.since}"
     if metric.until and known and min(known) > _ordered(metric.until):

@@ -10,6 +10,7 @@ from typing import Any
 
 import ncu_report
 import pandas as pd
+from ncu_report import IMetric
 
 from parsers import ncu_container as container
 from parsers.contract import DOMAIN, split_range
@@ -22,6 +23,9 @@ from parsers.schemas import COUNTERS, conform
 from parsers.units import factor
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R ncu`"
+_COUNTS = {IMetric.ValueKind_UINT32, IMetric.ValueKind_UINT64}
+_REALS = {IMetric.ValueKind_FLOAT, IMetric.ValueKind_DOUBLE}
+"""The kinds of numbers; asked for one, ``IMetric.value`` makes its table of kinds anew."""
 _WRITER = "Nsight Compute Target"
 
 
@@ -65,16 +69,16 @@ def _check_whole(path: Path) -> str | None:
     try:
         with path.open("rb") as stream:
             found = container.blocks(stream)
-        versions = [
+        versions = (
             words[1].split(" ")[0]
             for block in found
             for session in container.bytes_of(block.header, container.SESSION)
             for words in _named_versions(session)
             if words[0] == _WRITER
-        ]
+        )
+        return next(versions, None)
     except ValueError as error:
         raise CaptureError(path, f"the report is truncated: {error}", REMEDY) from None
-    return versions[0] if versions else None
 
 
 def _named_versions(session: bytes) -> Iterator[tuple[str, str]]:
@@ -124,28 +128,41 @@ def _key(action: Any) -> tuple[str, str, str] | None:
 
 def _row(path: Path, action: Any) -> dict[str, Any]:
     name = action.name(action.NameBase_FUNCTION)
-    collected = set(action.metric_names())
-    if name is None or not collected:
+    row: dict[str, Any] = {
+        metric.column: _value(path, metric, found)
+        for metric in METRICS
+        if (found := _collected(action, metric)) is not None
+    }
+    # To list all names of a launch takes half as long as to read its values.
+    if name is None or not (row or action.metric_names()):
         raise CaptureError(
             path, "the report is truncated: a launch has neither name nor metrics", REMEDY
         )
-    row: dict[str, Any] = {
+    return row | {
         "kernel": name,
         "kernel_demangled": action.name(action.NameBase_DEMANGLED) or name,
         "compute_capability": _compute_capability(action),
+        "occupancy_limiter": limiter(row),
     }
-    for metric in METRICS:
-        found = next((name for name in metric.names if name in collected), None)
+
+
+def _collected(action: Any, metric: Metric) -> Any:
+    """Return what a launch has under the first of the metric's names that it knows, else None."""
+    for name in metric.names:
+        found = action.metric_by_name(name)
         if found is not None:
-            row[metric.column] = _value(path, metric, action.metric_by_name(found))
-    row["occupancy_limiter"] = limiter(row)
-    return row
+            return found
+    return None
 
 
 def _value(path: Path, metric: Metric, found: Any) -> int | float | None:
     """Return a metric in its base unit; what is not a finite number was not collected."""
-    value = found.value()
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
+    kind = found.kind()
+    if kind in _COUNTS:
+        value = found.as_uint64()
+    elif kind in _REALS and math.isfinite(real := found.as_double()):
+        value = real
+    else:
         return None
     value = value * factor(path, metric, found.unit() or "")
     # Counts are summed over units of the chip in floating point, which can leave a tiny fraction.

@@ -16,7 +16,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 FIRST_KNOWN = 7
 VERSION = 1
@@ -24,8 +24,7 @@ SOURCES, LAUNCHES, SESSION, PAYLOAD_SIZE, PROCESS = 1, 2, 3, 5, 6
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field of a message: its number, wire type, value and where its bytes lie."""
 
     number: int
@@ -86,7 +85,11 @@ def fields(data: bytes) -> Iterator[Field]:
 
 def number_of(message: bytes, number: int) -> int:
     """Return the last value of a number field, or 0 where the message lacks it."""
-    return next((f.value for f in reversed(list(fields(message))) if f.number == number), 0)
+    return _numbers(message).get(number, 0)
+
+
+def _numbers(message: bytes) -> dict[int, int]:
+    return {field.number: field.value for field in fields(message)}
 
 
 def bytes_of(message: bytes, number: int) -> list[bytes]:
@@ -127,20 +130,21 @@ def blocks(stream: BinaryIO) -> list[Block]:
         start = stream.tell() + 4
         header = _message(stream)
         found.append(Block(header, start))
-        payload = number_of(header, PAYLOAD_SIZE)
+        numbers = _numbers(header)
+        payload = numbers.get(PAYLOAD_SIZE, 0)
         if stream.tell() + payload > size:
             raise ValueError("it ends inside a launch")
-        _step_over(stream, header, payload)
+        _step_over(stream, numbers.get(SOURCES, 0) + numbers.get(LAUNCHES, 0), payload)
     return found
 
 
-def _step_over(stream: BinaryIO, header: bytes, payload: int) -> None:
+def _step_over(stream: BinaryIO, parts: int, payload: int) -> None:
     """Step from length to length over a payload, which its sources and launches must fill.
 
     ``ncu_report`` believes the lengths: one of 2 GiB and more ends the whole process.
     """
     end = stream.tell() + payload
-    for _ in range(number_of(header, SOURCES) + number_of(header, LAUNCHES)):
+    for _ in range(parts):
         (size,) = struct.unpack("<I", stream.read(4).ljust(4, b"\xff"))
         stream.seek(size, os.SEEK_CUR)
         if stream.tell() > end:

@@ -6,10 +6,10 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from parsers import ncu_frame
@@ -44,7 +44,7 @@ class _Table:
     """One table of an export: its header and its rows, which may differ in length."""
 
     header: list[str]
-    rows: list[list[str]]
+    rows: Iterator[list[str]]
     ended: bool
     """Whether a newline follows the last row."""
 
@@ -105,23 +105,36 @@ def _without_launches(path: Path, text: str, *, header: bool) -> CaptureError:
 
 
 def _tables(path: Path, text: str) -> Iterator[_Table]:
-    headers = list(_HEADER.finditer(text))
+    headers = list(_headers(text))
     ends = [header.start() for header in headers[1:]] + [len(text)]
     for header, end in zip(headers, ends, strict=False):
         quoted, delimiter = header[0].startswith('"'), header[1]
         identity = r'"\d*"' if quoted else r"\d*"
         records = _records(path, text[header.end() : end], re.compile(identity + delimiter))
-        try:
-            names, *rows = csv.reader([header[0], *records], delimiter=delimiter, strict=True)
-        except csv.Error as error:
-            raise CaptureError(path, f"is damaged: a row is no CSV ({error})", REMEDY) from None
+        names, *_ = _parsed(path, [header[0]], delimiter)
         ended = text[:end].endswith("\n")
         # Nothing tells a whole last cell from a cut one but its closing quote or the newline.
         last = records[-1] if records else ""
         closed = quoted and last.endswith('"') and text[:end].endswith(last)
-        if rows and not (ended or closed):
+        if records and not (ended or closed):
             raise CaptureError(path, _CUT, REMEDY)
-        yield _Table(names, rows, ended)
+        yield _Table(names, _parsed(path, records, delimiter), ended)
+
+
+def _headers(text: str) -> Iterator[re.Match[str]]:
+    """Find the headers by words that few other lines have, which is quicker than by the pattern."""
+    end = 0
+    while (at := text.find("Kernel Name", end)) >= 0:
+        end = (text.find("\n", at) + 1) or len(text)
+        if found := _HEADER.search(text, text.rfind("\n", 0, at) + 1, end):
+            yield found
+
+
+def _parsed(path: Path, records: list[str], delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(records, delimiter=delimiter, strict=True)
+    except csv.Error as error:
+        raise CaptureError(path, f"is damaged: a row is no CSV ({error})", REMEDY) from None
 
 
 def _records(path: Path, body: str, start: re.Pattern[str]) -> list[str]:
@@ -152,45 +165,55 @@ def _launches(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _wide(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read page raw: a row of units behind a blank ID, then a row a launch."""
-    width = len(table.header)
-    short = next((row for row in table.rows if len(row) != width), None)
+    width, printed = len(table.header), list(table.rows)
+    short = next((row for row in printed if len(row) != width), None)
     if short is not None:
-        last = short is table.rows[-1]
+        last = short is printed[-1]
         cause = f"a row has {len(short)} fields, not {width} as the header"
         raise CaptureError(path, _CUT if last else f"is damaged: {cause}", REMEDY)
-    units = next((row for row in table.rows if row[0] == ""), [""] * width)
-    rows = pd.DataFrame([row for row in table.rows if row[0]], columns=table.header, dtype="str")
-    positions = [at for at, title in enumerate(table.header) if "__" in title]
-    values = rows.iloc[:, positions]
-    cells = pd.DataFrame(
-        {
-            "launch": np.repeat(np.arange(len(rows)), len(positions)),
-            "metric": np.tile([table.header[at] for at in positions], len(rows)),
-            "unit": np.tile([units[at] for at in positions], len(rows)),
-            "text": values.to_numpy(dtype=object).ravel(),
-        }
-    )
-    return _launches(rows), cells
+    units = next((row for row in printed if row[0] == ""), [""] * width)
+    columns = list(zip(*(row for row in printed if row[0]), strict=True)) or [()] * width
+    cells: dict[str, list[Any]] = {column: [] for column in ("launch", "metric", "unit", "text")}
+    for title, unit, texts in zip(table.header, units, columns, strict=True):
+        if "__" in title:
+            # Of a metric that is not read, all that counts is how its numbers are printed.
+            shown = texts if title in ncu_frame.READ else dict.fromkeys(texts)
+            cells["launch"] += range(len(shown))
+            cells["metric"] += [title] * len(shown)
+            cells["unit"] += [unit] * len(shown)
+            cells["text"] += shown
+    named = dict(zip(table.header, columns, strict=True))
+    rows = {title: named[title] for title in table.header if title in _READ}
+    frame = pd.DataFrame(cells).astype({"metric": "str", "unit": "str", "text": "str"})
+    return _launches(pd.DataFrame(rows, dtype="str")), frame
 
 
 def _long(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read page details: a row a metric and launch; rows without a metric are rules."""
-    value = table.header.index(_METRIC["text"])
-    if table.rows:
-        lengths = {len(table.header), *(len(row) for row in table.rows[:-1])}
-        if not table.ended and len(table.rows[-1]) not in lengths:
-            raise CaptureError(path, _CUT, REMEDY)
-        if any(len(row) <= value for row in table.rows):
-            raise CaptureError(path, "is damaged: a row lacks its value", REMEDY)
-    columns = dict(zip(table.header, zip_longest(*table.rows, fillvalue=""), strict=False))
-    wanted = [title for title in table.header if title in _READ]
-    rows = pd.DataFrame({title: columns.get(title, ()) for title in wanted}, dtype="str")
-    identity = rows.reindex(columns=_IDENTITY, fill_value="")
-    changes = (identity != identity.shift()).any(axis=1)
-    rows.insert(0, "launch", changes.cumsum() - 1)
-    cells = rows[["launch", *_METRIC.values()]].set_axis(["launch", *_METRIC], axis=1)
-    cells = cells[cells["title"].str.strip() != ""]
-    cells["metric"] = metric_names(cells["section"], cells["title"])
-    if len(cells):
-        ncu_frame.check_launches(path, cells)
-    return _launches(rows[changes]), cells
+    """Read page details: a row a metric and launch; rows without a metric are rules.
+
+    Only cells that are read outlive their row; of a launch, those of its first row.
+    """
+    at = {title: table.header.index(title) for title in table.header if title in _READ}
+    identity = itemgetter(*(at[title] for title in _IDENTITY if title in at))
+    shown = itemgetter(*(at[title] for title in _METRIC.values()))
+    width, before = max(at.values()) + 1, None
+    launches, cells, lengths = [], [], [len(table.header)]
+    for row in table.rows:
+        lengths.append(len(row))
+        if len(row) < width:
+            continue
+        if (now := identity(row)) != before:
+            launches.append([row[place] for place in at.values()])
+            before = now
+        cells.append((len(launches) - 1, *shown(row)))
+    if not table.ended and lengths[-1] not in lengths[:-1]:
+        raise CaptureError(path, _CUT, REMEDY)
+    if min(lengths) < width:
+        raise CaptureError(path, "is damaged: a row lacks its value", REMEDY)
+    columns = zip(["launch", *_METRIC], zip(*cells, strict=True), strict=False)
+    frame = pd.DataFrame(dict(columns), columns=["launch", *_METRIC]).astype({"launch": "int64"})
+    frame = frame[frame["title"].str.strip() != ""]
+    frame["metric"] = metric_names(frame["section"], frame["title"])
+    if len(frame):
+        ncu_frame.check_launches(path, frame)
+    return _launches(pd.DataFrame(launches, columns=[*at], dtype="str")), frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ CELL = ("launch", "section", "metric", "unit", "text")
 _KEY = ["operator", "variant", "case"]
 _CAPABILITY = "device__attribute_compute_capability_"
 _BY_NAME = {name: metric for metric in METRICS for name in metric.names}
+READ = {*_BY_NAME, *(f"{_CAPABILITY}{part}" for part in ("major", "minor"))}
+"""Names of the metrics that are read."""
 _INTEGERS = {name for name, metric in _BY_NAME.items() if metric.integer}
 _RANKS = {name: rank for metric in METRICS for rank, name in enumerate(metric.names)}
 _TOO_LARGE = 2.0**63
@@ -119,9 +122,10 @@ def check_launches(path: Path, cells: pd.DataFrame) -> None:
         cause = f"is damaged: one launch shows two values of {twice['title'].iloc[0]!r}"
         raise CaptureError(path, cause, REMEDY)
     last = cells["launch"].max()
-    now, before = (
-        cells.loc[cells["launch"] == launch, ["section", "title"]].reset_index(drop=True)
-        for launch in (last, last - 1)
+    ends = cells["launch"].searchsorted([last - 1, last, last + 1])
+    before, now = (
+        cells[["section", "title"]].iloc[start:end].reset_index(drop=True)
+        for start, end in pairwise(ends)
     )
     if len(now) < len(before) and now.equals(before.head(len(now))):
         cause = f"is truncated: its last launch has {len(now)} metrics, not {len(before)}"

@@ -201,6 +201,10 @@ def add_gpus(tables: Tables, frame: pd.DataFrame) -> pd.DataFrame:
     if gpus.empty:
         gpus = tables.read("TARGET_INFO_CUDA_GPU", ("id", "name", "deviceId"))
         gpus = gpus.rename(columns={"deviceId": "cuDevice"})
+    for column in ("id", "cuDevice"):  # SQLite keeps texts in columns of numbers as well
+        texts = gpus[column].astype("string")
+        gpus[column] = pd.to_numeric(texts, errors="coerce").astype("Int64")
+    gpus = gpus.dropna(subset=["id", "cuDevice"], how="all")
     devices = tables.read("TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid"))
     keys = frame[["device"]].assign(pid=local_id(frame["process"], "process"))
     if len(devices):

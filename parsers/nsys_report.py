@@ -21,6 +21,8 @@ from parsers.errors import CaptureError
 from parsers.formats import QDSTRM_MAGIC
 
 REMEDY = nsys.REMEDY
+LONGEST_S = 3600
+"""Seconds that nsys may take; it exports gigabytes in minutes."""
 EXPORT = "export it where nsys is: `nsys export --type sqlite REPORT`"
 
 
@@ -45,7 +47,7 @@ def exported(path: Path) -> Iterator[Path]:
     Raises
     ------
     CaptureError
-        When no nsys is installed or it cannot export the report.
+        When no nsys is installed, or it cannot export the report or takes over `LONGEST_S`.
     """
     program = shutil.which("nsys")
     if program is None:
@@ -96,19 +98,24 @@ def _homes(program: Path) -> Iterator[Path]:
 
 
 def _run(path: Path, command: list[str], made: Path) -> None:
-    done = subprocess.run(
-        command,
-        check=False,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-    )
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=LONGEST_S,
+        )
+    except subprocess.TimeoutExpired:
+        cause = f"{name} did not finish with it in {LONGEST_S} s"
+        raise CaptureError(path, cause, EXPORT) from None
     if done.returncode == 0 and made.is_file():
         return
     lines = re.split(r"[\r\n]+", f"{done.stdout}\n{done.stderr}")
     said = next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
-    name = Path(command[0]).name
     raise CaptureError(
         path, f"{name} cannot read it: {said[:200]}", f"read it with the {name} that is its own"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from parsers.metric import EXACT
@@ -9,7 +11,8 @@ from parsers.metrics import METRICS
 from parsers.schemas import FLAGS, conform
 
 _TOLD = ("operator", "variant", "case", "launch", "kernel")
-_PEAK = "dram_peak_bytes_per_cycle * dram_clock_hz"
+_Doubt = tuple[str, npt.NDArray[np.bool_], str]
+"""A column, which of its values cannot be, and why."""
 
 
 def flag(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -32,8 +35,7 @@ def flag(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     wrong = _counters(frame) if name == "counters" else _timeline(frame)
     clean, rows = frame.copy(), []
-    for column, mask, reason in wrong:
-        hit = mask.fillna(value=False).astype(bool)
+    for column, hit, reason in wrong:
         if hit.any():
             part = frame.loc[hit, frame.columns.isin(_TOLD)]
             value = frame.loc[hit, column].astype("Float64")
@@ -42,22 +44,27 @@ def flag(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return clean, conform(pd.concat(rows) if rows else [], FLAGS).reset_index(drop=True)
 
 
-def _counters(frame: pd.DataFrame) -> list[tuple[str, pd.Series, str]]:
+def _counters(frame: pd.DataFrame) -> list[_Doubt]:
     found = []
+    values = {m.column: frame[m.column].to_numpy("float64", na_value=np.nan) for m in METRICS}
     for metric in METRICS:
-        values = frame[metric.column]
-        found.append((metric.column, values < 0, "is negative"))
+        own = values[metric.column]
+        found.append((metric.column, own < 0, "is negative"))
         if metric.most is not None:
             reason = f"is over {metric.most:g} {metric.unit}"
-            found.append((metric.column, values > metric.most, reason))
-    peak = pd.Series(frame.eval(_PEAK)).astype("Float64")
-    over = frame["dram_rate_bytes_per_s"] > peak * EXACT
+            found.append((metric.column, own > metric.most, reason))
+    rate, peak = values["dram_rate_bytes_per_s"], values["dram_peak_bytes_per_cycle"]
+    over = rate > peak * values["dram_clock_hz"] * EXACT
     return [*found, ("dram_rate_bytes_per_s", over, "is over DRAM's peak at its clock")]
 
 
-def _timeline(frame: pd.DataFrame) -> list[tuple[str, pd.Series, str]]:
+def _timeline(frame: pd.DataFrame) -> list[_Doubt]:
     early = frame["start_ns"] < frame["api_start_ns"]
     return [
-        ("start_ns", early, "is before the launching call"),
-        ("duration_ns", frame["duration_ns"] < 0, "is negative"),
+        ("start_ns", early.to_numpy(bool, na_value=False), "is before the launching call"),
+        (
+            "duration_ns",
+            (frame["duration_ns"] < 0).to_numpy(bool, na_value=False),
+            "is negative",
+        ),
     ]

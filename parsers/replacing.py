@@ -42,7 +42,9 @@ def replace(
 
 def _without_secrets(frame: pd.DataFrame, blot: Blot) -> pd.DataFrame:
     kept = {
-        name: frame[name].map(blot.text, na_action="ignore").astype(dtype)
+        name: frame[name]
+        .map({t: blot.text(t) for t in frame[name].dropna().unique()})
+        .astype(dtype)
         for name, dtype in frame.dtypes.items()
         if isinstance(dtype, pd.StringDtype) and not str(name).startswith("kernel")
     }

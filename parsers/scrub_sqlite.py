@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
+import pandas as pd
+
 from parsers import nsys
 from parsers.files import SQLITE_MAGIC, check_format
 from parsers.leaks import Blot
@@ -52,13 +54,22 @@ def scrub_sqlite(source: Path | str, target: Path | str, secrets: Iterable[str] 
     Raises
     ------
     CaptureError
-        As `parsers.nsys.parse`, and when the copy would not parse to the same frame.
+        As `parsers.nsys.launches`, and when the copy would not be read as the same launches in the
+        same ranges.
     """
     source, target = Path(source), Path(target)
     check_format(source, SQLITE_MAGIC, "an SQLite export of Nsight Systems", nsys.REMEDY)
-    before = nsys.parse(source)
+    before = _told(source)
     blot = Blot(secrets)
-    replace(target, lambda new: _copy_tables(source, new, blot), nsys.parse, before, blot)
+    replace(target, lambda new: _copy_tables(source, new, blot), _told, before, blot)
+
+
+def _told(path: Path) -> pd.DataFrame:
+    """Return what is read of an export and has to stay: what ran, in which range of any domain."""
+    # A payload may be text, which goes; a path is made of names of ranges, each overwritten alone.
+    frame = nsys.launches(path, copies=True).drop(columns=["payload", "range_path"])
+    texts = frame.select_dtypes("category").columns
+    return frame.astype(dict.fromkeys(texts, "string"))
 
 
 def _copy_tables(source: Path, target: Path, blot: Blot) -> None:

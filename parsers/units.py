@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from parsers.errors import CaptureError
@@ -45,11 +46,7 @@ def factor(path: Path, metric: Metric, unit: str) -> int:
     CaptureError
         When the unit is unknown, or a count carries a prefix.
     """
-    if metric.unit in FACTORS:
-        found = FACTORS[metric.unit].get(unit)
-    else:
-        # A plain count: Nsight's word for what is counted varies, but a prefix would scale it.
-        found = None if re.match(r"[KMGT][a-z]", unit) else 1
+    found = _factor(metric.unit, unit)
     if found is None:
         raise CaptureError(
             path,
@@ -58,3 +55,11 @@ def factor(path: Path, metric: Metric, unit: str) -> int:
             "add the unit to FACTORS in parsers/units.py",
         )
     return found
+
+
+@lru_cache(maxsize=1024)
+def _factor(ours: str, unit: str) -> int | None:
+    if ours in FACTORS:
+        return FACTORS[ours].get(unit)
+    # A plain count: Nsight's word for what is counted varies, but a prefix would scale it.
+    return None if re.match(r"[KMGT][a-z]", unit) else 1

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ncu_report import IMetric
 
 from parsers import ncu, ncu_frame
 from parsers.errors import CaptureError
@@ -23,8 +24,16 @@ class Found:
     number: Any
     word: str | None = ""
 
-    def value(self) -> Any:
-        return self.number
+    def kind(self) -> Any:
+        kinds = {str: IMetric.ValueKind_STRING, int: IMetric.ValueKind_UINT64}
+        kinds |= {float: IMetric.ValueKind_DOUBLE}
+        return kinds.get(type(self.number), IMetric.ValueKind_ANY)
+
+    def as_double(self) -> float:
+        return float(self.number)
+
+    def as_uint64(self) -> int:
+        return int(self.number)
 
     def unit(self) -> str | None:
         return self.word

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from parsers import nsys, read
+from parsers import nsys, nsys_report, read
 from parsers.errors import CaptureError
 from parsers.formats import QDREP_MAGIC, QDSTRM_MAGIC
 from parsers.nsys_report import exported, tool_of
@@ -76,6 +76,20 @@ def test_an_nsys_that_says_it_can(installed: Path, tmp_path: Path) -> None:
     _program(installed / "bin/nsys", "exit 0")
     with pytest.raises(CaptureError, match="nsys cannot read it: it says nothing"):
         read(write(tmp_path, "a.nsys-rep", QDREP_MAGIC))
+
+
+def test_an_nsys_that_hangs(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(installed / "bin/nsys", "while :; do :; done")
+    monkeypatch.setattr(nsys_report, "LONGEST_S", 0.2)
+    path = write(tmp_path, "a.nsys-rep", QDREP_MAGIC)
+    with pytest.raises(CaptureError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: nsys did not finish with it in 0.2 s; export it where nsys is: "
+        "`nsys export --type sqlite REPORT`"
+    )
 
 
 def test_a_raw_stream_is_imported_first(installed: Path, export: Path, tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from parsers import ncu, nsys
+from parsers import ncu, nsys, scrub_sqlite
 from parsers.errors import CaptureError
 from parsers.leaks import find_leaks
 from parsers.scrub_ncu import scrub_ncu
-from parsers.scrub_sqlite import scrub_sqlite
 from tests.parsers.exports import write_export
 
 PLANTED = [
@@ -108,7 +107,7 @@ def test_real_reports(shared: Callable[[str], Path], tmp_path: Path, name: str) 
 def test_an_export_keeps_what_describes_kernels(tmp_path: Path) -> None:
     source, target = write_export(tmp_path / "a.sqlite"), tmp_path / "clean.sqlite"
     assert find_leaks(source, ["hunter2-hunter2"]) != []
-    scrub_sqlite(source, target)
+    scrub_sqlite.scrub_sqlite(source, target)
     pd.testing.assert_frame_equal(nsys.parse(target), nsys.parse(source))
     content = target.read_bytes()
     for secret in (b"hunter2", b"alice", b"/home", b"0000:00:06.0"):
@@ -126,10 +125,27 @@ def test_an_export_keeps_what_describes_kernels(tmp_path: Path) -> None:
     assert meta == [("EXPORT_SCHEMA_VERSION",)]
 
 
+def test_an_export_that_would_lose_its_ranges_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = [
+        f"UPDATE {table} SET {column} = replace({column}, '/', '.')"
+        for table, column in (("NVTX_EVENTS", "text"), ("StringIds", "value"))
+    ]
+    source, target = write_export(tmp_path / "a.sqlite", *changes), tmp_path / "clean.sqlite"
+    assert nsys.parse(source)["operator"].isna().all()
+    assert nsys.launches(source)["range"].notna().any()
+    kept = {name: texts for name, texts in scrub_sqlite._TEXTS.items() if name != "NVTX_EVENTS"}
+    monkeypatch.setattr(scrub_sqlite, "_TEXTS", kept)
+    with pytest.raises(CaptureError, match="changes what it says of the launches"):
+        scrub_sqlite.scrub_sqlite(source, target)
+    assert not target.exists()
+
+
 @pytest.mark.parametrize("name", ["h200/gelu.sqlite", "field/nsys-2026.2-two-gpus.sqlite"])
 def test_real_exports(shared: Callable[[str], Path], tmp_path: Path, name: str) -> None:
     target = tmp_path / "clean.sqlite"
-    scrub_sqlite(shared(name), target)
+    scrub_sqlite.scrub_sqlite(shared(name), target)
     pd.testing.assert_frame_equal(nsys.parse(target), nsys.parse(shared(name)))
     assert find_leaks(target) == []
     assert target.stat().st_size < shared(name).stat().st_size
