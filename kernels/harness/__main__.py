@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--repeats", type=int, default=20 if name == "nsys" else 1)
         if name == "deep":
             command.add_argument("--variant", required=True, help="the only one to profile")
+            command.add_argument("--case", help="default: that of the set that moves most bytes")
     return parser
 
 
@@ -87,9 +88,15 @@ def _measure(options: argparse.Namespace) -> None:
     }
     _empty(options.out)
     operator = discovery.load(options.operator)
-    variant = getattr(options, "variant", None)
     one_pass = Pass(
-        operator, options.name, options.out, settings, options.device, options.cases, variant
+        operator,
+        options.name,
+        options.out,
+        settings,
+        options.device,
+        options.cases,
+        getattr(options, "variant", None),
+        getattr(options, "case", None),
     )
     one_pass.measure(getattr(options, "check", None))
 

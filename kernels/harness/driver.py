@@ -46,7 +46,8 @@ Outcome = dict[str, Any]
 class Pass:
     """One pass over one operator: where its capture goes and how it is taken.
 
-    ``cases`` is the set of cases; ``variant`` the only one to measure, or None for all of them.
+    ``cases`` is the set of cases. Where a ``variant`` is named, it alone is measured, in the
+    ``case`` named, or in the one of the set that moves most bytes.
     """
 
     operator: Operator
@@ -56,6 +57,7 @@ class Pass:
     device: str = "cuda"
     cases: str = "default"
     variant: str | None = None
+    case: str | None = None
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
     _metrics: list[str] = field(default_factory=list, init=False)
 
@@ -75,12 +77,11 @@ class Pass:
         tool = TOOLS.get(self.name)
         if tool:
             profilers.require(tool)
-        variants = self._variants()
+        variants, cases = self._chosen()
         origin = provenance.origin(self.operator.name)
         if tool == "ncu":
             self._choose_metrics()
         self.out.mkdir(parents=True, exist_ok=True)
-        cases = self.operator.cases_in(self.cases)
         pairs = [(variant, case.name) for variant in variants for case in cases]
         skipped = _skipped(checked, pairs) if checked else []
         passed = [
@@ -102,17 +103,25 @@ class Pass:
         )
         write_run(self.operator, cases, self.out, row | self._facts, [*skipped, *outcomes])
 
-    def _variants(self) -> list[str]:
+    def _chosen(self) -> tuple[list[str], tuple[Case, ...]]:
+        """Return the names of the variants and the cases to measure."""
         names = [variant.name for variant in self.operator.variants]
+        cases = self.operator.cases_in(self.cases)
         if self.variant is None:
-            return names
-        if self.variant not in names:
-            raise HarnessError(
-                f"kernels/{self.operator.name}.py",
-                f"has no variant {self.variant!r}",
-                f"choose one of {', '.join(names)}",
-            )
-        return [self.variant]
+            return names, cases
+        if self.case is not None:
+            cases = tuple(case for case in self.operator.cases if case.name == self.case)
+        for what, known, right in (
+            (f"variant {self.variant!r}", names, self.variant in names),
+            (f"case {self.case!r}", [case.name for case in self.operator.cases], bool(cases)),
+        ):
+            if not right:
+                raise HarnessError(
+                    f"kernels/{self.operator.name}.py",
+                    f"has no {what}",
+                    f"choose one of {', '.join(known)}",
+                )
+        return [self.variant], (max(cases, key=lambda case: self.operator.cost(case).bytes),)
 
     def _choose_metrics(self) -> None:
         """Ask for what the chip counts; for all names where ``ncu`` does not say what that is."""
