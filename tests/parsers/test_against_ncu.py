@@ -42,15 +42,15 @@ def number(text: str) -> float:
 def test_there_is_a_row_for_each_launch(
     counters: pd.DataFrame, printed: list[dict[str, str]]
 ) -> None:
-    assert len(counters) == len(printed) == 36
+    assert len(counters) == len(printed) == 60
 
 
 def test_launches_carry_the_range_and_block_that_ncu_prints(
     counters: pd.DataFrame, printed: list[dict[str, str]]
 ) -> None:
-    ranges = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
+    ranges = "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
     for (_, row), line in zip(counters.iterrows(), printed, strict=True):
-        assert f'"roofsnake:{row["operator"]}/{row["variant"]}/{row["case"]}:' in line[ranges]
+        assert f':roofsnake:{row["operator"]}/{row["variant"]}/{row["case"]}:' in line[ranges]
         assert line["Block Size"] == f"({row['block_x']}, {row['block_y']}, {row['block_z']})"
         assert line["Grid Size"] == f"({row['grid_x']}, {row['grid_y']}, {row['grid_z']})"
         assert row["kernel"] in line["Kernel Name"]

@@ -109,6 +109,6 @@ def test_newer_report(ncu_report_path: Path, tmp_path: Path) -> None:
     content[9] = 8
     path = tmp_path / "newer.ncu-rep"
     path.write_bytes(content)
-    assert len(ncu.parse(path)) == 36
+    assert len(ncu.parse(path)) == 60
     path.write_bytes(content[:-1])
     assert "the report is truncated: it ends inside" in _refusal(ncu.parse, path)

@@ -48,7 +48,7 @@ def test_a_range_is_the_innermost_with_its_domain(export_path: Path) -> None:
 def test_a_variant_is_read_from_ranges_of_the_harness_alone(export_path: Path) -> None:
     frame = by(export_path, "variant")
     found = counts(frame, "operator", "variant")
-    assert found[None, None] == 3, "of another domain, of no such name, or in none"
+    assert found[None, None] == 5, "of another domain, of no such name, or in none"
     assert found["gelu", "outer"] == 2
     lacking = "3 of 12 launches have no variant of the NVTX domain roofsnake: in rows of their own"
     assert lacking in frame.attrs["notes"]
@@ -59,9 +59,9 @@ def test_a_variant_is_read_from_ranges_of_the_harness_alone(export_path: Path) -
 def test_counters_have_the_same_names(ncu_report_path: Path) -> None:
     ranges = by(ncu_report_path, "range")
     assert ranges.attrs["by"] == ["operator", "variant", "case"]
-    assert len(ranges) == 12
+    assert len(ranges) == 20
     variants = by(ncu_report_path, "variant")
-    assert counts(variants, "operator", "variant")["gelu", "naive"] == 27
+    assert counts(variants, "operator", "variant")["gelu", "naive"] == 45
     assert ranges["duration_ns"].sum() == variants["duration_ns"].sum()
     assert ranges["duration_ns"].is_monotonic_decreasing
     assert ranges.attrs["coverage"]["duration_ns"] == "measured"
@@ -69,9 +69,9 @@ def test_counters_have_the_same_names(ncu_report_path: Path) -> None:
 
 def test_what_a_name_says_is_a_key(ncu_report_path: Path, tmp_path: Path) -> None:
     found = counts(by(ncu_report_path, "library", "family"), "library", "family")
-    assert found["ATen", "elementwise"] == 30
-    assert found["Inductor", "pointwise"] == 3
-    assert found[None, None] == 3, "a user's own"
+    assert found["ATen", "elementwise"] == 50
+    assert found["Inductor", "pointwise"] == 5
+    assert found[None, None] == 5, "a user's own"
     trace = by(write(tmp_path, "trace.csv", TRACE), "library")
     assert counts(trace, "library") == {"cuBLASLt": 1, "CUDA": 1}
 
@@ -154,4 +154,4 @@ def test_a_written_roll_up(
     assert main([*files, "--by", "kernel", "--out", str(out)]) == 0
     frame = pd.read_csv(out) if kind == "csv" else pd.read_parquet(out)
     assert list(frame.columns[:5]) == ["file", "format", "kernel", "launches", "duration_ns"]
-    assert frame["launches"].sum() == 12 + 36
+    assert frame["launches"].sum() == 12 + 60

@@ -55,7 +55,7 @@ def test_a_name_does_not_mislead(
 ) -> None:
     path = write(tmp_path, name, WRAPPERS[wrapper](ncu_report_path.read_bytes()))
     frame = read(path)
-    assert len(frame) == 36
+    assert len(frame) == 60
     assert frame.attrs["tool"] == "Nsight Compute 2025.3.1.0"
 
 
