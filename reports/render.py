@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from reports import html
+
+METRICS_PAGE = "metrics"
+"""The page that others link to for what their columns mean, without its ending."""
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -50,9 +56,31 @@ def page(
     """
     shown = dict(figures or {})
     markdown = _tidy(TEMPLATES.get_template(template).render(context))
-    outer = TEMPLATES.get_template("page.html.j2")
-    whole = outer.render(title=title, body=html.body(markdown, shown))
-    return {f"{name}.md": markdown, f"{name}.html": whole, **shown}
+    return {f"{name}.md": markdown, f"{name}.html": site(name, title, markdown, shown), **shown}
+
+
+def site(name: str, title: str, markdown: str, figures: Mapping[str, str]) -> str:
+    """Return the HTML of a page; ``name`` may lie in folders, such as ``gelu/triton``.
+
+    The page runs no script but its own: the browser is told that script's hash.
+    """
+    folders = name.split("/")[:-1]
+    top = "../" * len(folders)
+    reference = f"{top}{METRICS_PAGE}.html"
+    explains = name == METRICS_PAGE
+    script = TEMPLATES.get_template("page.js.j2").render()
+    return TEMPLATES.get_template("page.html.j2").render(
+        title=title,
+        # The page of folder a/b is a/b.html beside it.
+        above=[(part, "../" * (len(folders) - at)) for at, part in enumerate(folders)],
+        top=top,
+        is_index=name == "index",
+        explains=explains,
+        page=html.body(markdown, figures, reference, explains=explains),
+        style=Markup(TEMPLATES.get_template("page.css.j2").render()),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        script_sha256=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
 
 
 def _tidy(markdown: str) -> str:
