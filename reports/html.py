@@ -20,6 +20,9 @@ _SCROLL = {"class": "scroll", "tabindex": "0", "role": "region"}
 _COLUMN = "Column"
 """Header of the tables whose rows explain columns; they get anchors."""
 
+_JOINT = re.compile(r"(_+|\.|::)(?=[^\W_])")
+"""Where long names in code may break: markup of a code span has none of these."""
+
 
 @dataclass(frozen=True)
 class Body:
@@ -49,6 +52,9 @@ class _Renderer(RendererHTML):
 
     def table_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
         return self.renderToken(tokens, at, options, env) + "</div>\n"
+
+    def code_inline(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return _JOINT.sub(r"\1<wbr>", super().code_inline(tokens, at, options, env))
 
     def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
         source = str(tokens[at].attrs.get("src", ""))

@@ -30,7 +30,7 @@ def find() -> str | None:
 
 
 class Page:
-    """A tab, and all that it complained of and asked for since it was opened."""
+    """A tab, and all that it complained of and asked for since a file was opened."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self._out, self._in = to_browser, from_browser
@@ -49,19 +49,20 @@ class Page:
 
     def open(self, path: Path, width: int, *, dark: bool = False) -> None:
         """Show a file in a window so wide, and wait until it is loaded."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=900,
-            deviceScaleFactor=1,
-            mobile=width < 600,
-        )
+        self.resize(width)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.complaints.clear()
+        self.requests.clear()
         self._loaded = False
         self.call("Page.navigate", url=path.as_uri())
         while not self._loaded:
             self._note(self._read())
+
+    def resize(self, width: int) -> None:
+        """Make the window so wide; a narrow one is a phone's."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
 
     def run(self, script: str) -> Any:
         """Return the value of a JavaScript expression, or what it promises."""

@@ -72,7 +72,7 @@ def test_headers_link_to_what_they_mean() -> None:
     link = '<a class="what" href="../metrics.html#column-time" aria-label="what it means">?</a>'
     assert first == f"Time, µs [95 %]{link}"
     assert second == "Odd"
-    assert '<a href="../metrics.html#column-dram_read_bytes"><code>dram__bytes' in html
+    assert '<a href="../metrics.html#column-dram_read_bytes"><code>dram__<wbr>bytes_<wbr>' in html
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ HOSTILE = "k|`<script>alert(1)</script>`\n## |x| **b** [l](http://e.x) <img src=
 TAGS = {
     *("html", "head", "meta", "link", "title", "style", "script", "body", "header", "nav", "main"),
     *("div", "details", "summary", "figure"),
-    *("h1", "h2", "h3", "p", "ul", "ol", "li", "strong", "code", "blockquote", "a"),
+    *("h1", "h2", "h3", "p", "ul", "ol", "li", "strong", "code", "wbr", "blockquote", "a"),
     *("table", "thead", "tbody", "tr", "th", "td"),
     *("svg", "defs", "g", "path", "use", "text", "clippath", "rect"),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,10 +26,19 @@ CELLS = """
 SORT = "document.querySelector('main th button')"
 ORDER = "document.querySelector('main th').getAttribute('aria-sort')"
 OVERFLOWING = """
-[...document.querySelectorAll("body *")]
-  .filter((e) => !e.closest(".scroll, svg") && e.getBoundingClientRect().right > innerWidth + 1)
-  .map((e) => e.outerHTML.slice(0, 200))
+(document.scrollingElement.scrollWidth > innerWidth ? ["the page"] : []).concat(
+  [...document.querySelectorAll("body *")]
+    .filter((e) => !e.closest(".scroll, svg") && e.getBoundingClientRect().right > innerWidth + 1)
+    .map((e) => e.outerHTML.slice(0, 200)))
 """
+FACTS = {
+    "wide": OVERFLOWING,
+    "tables": "document.querySelectorAll('main table').length",
+    "figures": "document.querySelectorAll('main figure svg:has(path)').length",
+    "scripts": "document.scripts.length",
+    "links": "[...document.links].map((a) => a.href)",
+    "anchors": "[...document.querySelectorAll('[id]')].map((e) => e.id)",
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +49,31 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def pages(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The published pages as HTML, one of names that try to break out, and one in a folder."""
+    """The published pages with their HTML, and one of names that try to break out."""
     folder = tmp_path_factory.mktemp("site")
     for path in (root / "docs/reports/h200").glob("*.md"):
         figures = {svg.name: svg.read_text() for svg in path.parent.glob(f"{path.stem}.*.svg")}
         html = site(path.stem, path.stem, path.read_text(), figures)
         (folder / f"{path.stem}.html").write_text(html)
+        (folder / path.name).write_text(path.read_text())
     broken = operator_page(hostile(), "replay", stale=True)
     (folder / "hostile.html").write_text(broken["gelu.html"])
     (folder / "hostile.md").write_text(broken["gelu.md"])
     return folder
+
+
+@pytest.fixture(scope="module")
+def seen(tab: Page, pages: Path) -> dict[str, dict[str, Any]]:
+    """What the browser shows of each page, by its name."""
+    facts = {}
+    for path in sorted(pages.glob("*.html")):
+        tab.open(path, WIDTHS[0])
+        facts[path.stem] = {name: tab.run(script) for name, script in FACTS.items()}
+        facts[path.stem] |= {"complaints": [*tab.complaints], "requests": [*tab.requests]}
+        tab.resize(WIDTHS[1])
+        facts[path.stem]["narrow"] = tab.run(OVERFLOWING)
+    assert len(facts) > 10
+    return facts
 
 
 def shown(tab: Page, folder: Path, markdown: str) -> None:
@@ -62,49 +87,33 @@ def column(*values: str) -> str:
     return "".join(f"| {value} |\n" for value in ("Value", "--:", *values))
 
 
-def names(root: Path) -> list[str]:
-    return sorted(path.stem for path in (root / "docs/reports/h200").glob("*.md"))
+def test_pages_fit_wide_and_narrow_windows(seen: dict[str, dict[str, Any]]) -> None:
+    assert {name: facts["wide"] for name, facts in seen.items() if facts["wide"]} == {}
+    assert {name: facts["narrow"] for name, facts in seen.items() if facts["narrow"]} == {}
 
 
-def test_pages_fit_show_everything_and_complain_of_nothing(
-    tab: Page, pages: Path, root: Path
+def test_pages_complain_of_nothing_and_ask_for_nothing(seen: dict[str, dict[str, Any]]) -> None:
+    for name, facts in seen.items():
+        assert facts["complaints"] == [], name
+        assert [url for url in facts["requests"] if not url.startswith(("file:", "data:"))] == []
+        assert facts["scripts"] == 1, name
+
+
+def test_every_table_and_figure_of_the_markdown_is_shown(
+    seen: dict[str, dict[str, Any]], pages: Path
 ) -> None:
-    published = {name: root / f"docs/reports/h200/{name}.md" for name in names(root)}
-    assert {"gelu", "index", "metrics"} <= set(published)
-    for name, path in (published | {"hostile": pages / "hostile.md"}).items():
-        markdown = path.read_text()
-        for width in WIDTHS:
-            tab.complaints.clear()
-            tab.requests.clear()
-            tab.open(pages / f"{name}.html", width)
-            assert tab.run("document.scrollingElement.scrollWidth") <= width, (name, width)
-            assert tab.run(OVERFLOWING) == [], (name, width)
-            assert tab.complaints == [], name
-            assert [url for url in tab.requests if not url.startswith(("file:", "data:"))] == []
-        tables = len(re.findall(r"^\| :?-", markdown, re.MULTILINE))
-        assert tab.run("document.querySelectorAll('main table').length") == tables, name
-        figures = len(re.findall(r"^!\[", markdown, re.MULTILINE))
-        assert tab.run("document.querySelectorAll('main figure svg path').length > 0") == bool(
-            figures
-        )
-        assert tab.run("document.querySelectorAll('main figure svg').length") == figures, name
-        assert tab.run("document.querySelectorAll('script').length") == 1, name
+    for name, facts in seen.items():
+        markdown = (pages / f"{name}.md").read_text()
+        assert facts["tables"] == len(re.findall(r"^\| :?-", markdown, re.MULTILINE)), name
+        assert facts["figures"] == len(re.findall(r"^!\[", markdown, re.MULTILINE)), name
 
 
-def test_every_link_leads_somewhere(tab: Page, pages: Path, root: Path) -> None:
-    links = "[...document.links].map((a) => a.href)"
-    anchors = "[...document.querySelectorAll('[id]')].map((e) => e.id)"
-    known: dict[str, list[str]] = {}
-    asked: set[tuple[str, str]] = set()
-    for name in names(root):
-        path = pages / f"{name}.html"
-        tab.open(path, 1280)
-        known[path.as_uri()] = tab.run(anchors)
-        asked |= {tuple(link.partition("#")[::2]) for link in tab.run(links)}
-    assert len({page for page, _ in asked}) > 3
-    lost = [(page, at) for page, at in asked if at and at not in known.get(page, ())]
-    assert lost == []
+def test_every_link_leads_somewhere(seen: dict[str, dict[str, Any]], pages: Path) -> None:
+    known = {(pages / f"{name}.html").as_uri(): facts["anchors"] for name, facts in seen.items()}
+    asked = {link.partition("#")[::2] for facts in seen.values() for link in facts["links"]}
     assert {page for page, _ in asked} <= set(known)
+    assert [(page, at) for page, at in asked if at and at not in known[page]] == []
+    assert len({page for page, _ in asked}) > 10
 
 
 def test_headers_sort_up_down_and_back(tab: Page, tmp_path: Path) -> None:
