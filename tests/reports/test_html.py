@@ -131,7 +131,7 @@ def test_the_reference_explains_every_counter_and_links_to_itself() -> None:
 
 
 def test_a_page_in_a_folder_links_upwards() -> None:
-    html = site("gelu/triton", "triton", "# triton\n\n| Time |\n| --: |\n| 1 |\n", {})
+    html = site("triton", "triton", "# triton\n\n| Time |\n| --: |\n| 1 |\n", {}, ["gelu"])
     links = [str(v) for n, v in Outline(html).attributes if n == "href"]
     assert links == [
         *("data:,", "../index.html", "../gelu.html", "../metrics.html"),

@@ -180,3 +180,13 @@ def test_a_link_opens_what_is_collapsed(tab: Page, tmp_path: Path) -> None:
     tab.run("location.hash = 'inside'")
     tab.run("new Promise((done) => setTimeout(done, 100))")
     assert tab.run("document.querySelector('details').open")
+
+
+def test_without_scripts_the_page_is_complete(tab: Page, pages: Path) -> None:
+    visible = "document.querySelector(%r).getBoundingClientRect().height > 0"
+    tab.call("Emulation.setScriptExecutionDisabled", value=True)
+    tab.open(pages / "gelu.html", 1280)
+    assert tab.run("document.querySelectorAll('th button').length") == 0
+    for part in (".contents li", "main table td", "figure svg", "main summary", "a.what"):
+        assert tab.run(visible % part), part
+    tab.call("Emulation.setScriptExecutionDisabled", value=False)
