@@ -13,7 +13,7 @@ rule:
     name:
         "reports/all"
     input:
-        expand("results/reports/index.{kind}", kind=("md", "html")),
+        expand("results/reports/{page}.{kind}", page=("index", "metrics"), kind=("md", "html")),
         expand("results/reports/{operator}.{kind}", operator=OPERATORS, kind=PAGE),
         expand(PARSED, operator=OPERATORS),
     message:
@@ -36,6 +36,7 @@ for operator in KNOWN_OPERATORS:
             f"reports/{operator}"
         input:
             [f"results/reports/{operator}.{kind}" for kind in PAGE],
+            "results/reports/metrics.html",
             expand(PARSED, operator=operator),
         message:
             f"reports/{operator} is complete"

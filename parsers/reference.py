@@ -12,8 +12,7 @@ _ROLLUPS = {
     Rollup.LAUNCH: "listed",
 }
 
-_HEAD = """# Metrics
-
+_COUNTERS = """\
 The columns of the frame `counters`: a row a launch profiled by Nsight Compute, in base units.
 Written by `python -m parsers.reference` from the one table of metrics in `parsers/metrics.py`,
 which also says what is collected.
@@ -34,8 +33,13 @@ which also says what is collected.
 
 
 def reference() -> str:
-    """Return the reference: a row a metric, in the order of the table."""
-    return _HEAD + "".join(f"| {' | '.join(_cells(metric))} |\n" for metric in METRICS)
+    """Return the reference as a document of its own."""
+    return f"# Metrics\n\n{counters()}"
+
+
+def counters() -> str:
+    """Return what the columns of ``counters`` are: a row a metric, in the order of the table."""
+    return _COUNTERS + "".join(f"| {' | '.join(_cells(metric))} |\n" for metric in METRICS)
 
 
 def _cells(metric: Metric) -> tuple[str, ...]:

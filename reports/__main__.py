@@ -13,6 +13,7 @@ import pandas as pd
 from reports.checks import CHECK_FRAMES, ChecksError, checks_page, faults
 from reports.frames import Frames, FramesError, load, read
 from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
+from reports.reference import metrics_page
 from reports.summary import compare
 
 COMPARISON = "comparison.parquet"
@@ -59,7 +60,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     gate = commands.add_parser("gate", help="fail where the checks of operators found a fault")
     gate.add_argument("folders", type=Path, nargs="+", help="folders of frames of check passes")
     gate.add_argument("--page", type=Path, required=True, help="the page that shows what was found")
-    for command in (operator, index, builds, checks):
+    metrics = commands.add_parser("metrics", help="write what columns and counters mean")
+    for command in (operator, index, builds, checks, metrics):
         command.add_argument("--out", type=Path, required=True, help="folder to write to")
     for command in (operator, index):
         command.add_argument("--source", choices=(LIVE, REPLAY), required=True)
@@ -82,6 +84,8 @@ def _named_hash(text: str) -> tuple[str, str]:
 
 
 def _pages(options: argparse.Namespace) -> dict[str, str]:
+    if options.command == "metrics":
+        return metrics_page()
     if options.command == "builds":
         return builds_page(**_some(options.folder, _BUILD_FRAMES))
     if options.command == "checks":

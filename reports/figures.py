@@ -21,8 +21,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import Transform, offset_copy
 
-from reports.format import TIMES, digits, scale, times
+from reports.format import MISSING, TIMES, bracket, digits, quantity, scale, times
 from reports.frames import Row
+from reports.svg import HOVER, titled
 
 INK = "#7a7a7a"
 BASELINE, OTHER, WRITTEN = "#8f8f8f", "#3b82c4", "#d08a2e"
@@ -72,6 +73,9 @@ class Grid:
 FEW, MANY = Grid(1, 0.30, 0.38, 0.57, 9), Grid(2, 0.19, 0.29, 0.43, 7)
 ONE_COLUMN = 4
 """Up to so many panels stand in one column."""
+
+_MEDIANS = ("median_ns", "median_low_ns", "median_high_ns")
+_SPEEDUPS = ("speedup_low", "speedup_high")
 
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "roofsnake",
@@ -136,7 +140,7 @@ def _figure(cases: dict[str, list[Row]], key: str, draw: Draw, top: float = 0.0)
         # savefig would draw twice.
         metadata = {"Date": None, "Creator": "Roofsnake"}
         FigureCanvasSVG(figure).print_svg(buffer, metadata=metadata)  # type: ignore[no-untyped-call]
-    return buffer.getvalue()
+    return titled(buffer.getvalue())
 
 
 def _heights(grid: Grid, bars: list[int]) -> list[float]:
@@ -183,7 +187,8 @@ def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
     unit = scale([value * 1e-9 for value in medians], "s")
     widths = [value * 1e-9 / unit.factor for value in medians]
     colors = [BASELINE if row["baseline"] else OTHER for row in rows]
-    _bars(axis, [0.0] * len(rows), widths, colors)
+    hover = [_time_told(row) for row in rows]
+    _bars(axis, [0.0] * len(rows), widths, colors, hover)
     whiskers = [_whiskers(rows, side, unit.factor) for side in ("low", "high")]
     axis.errorbar(
         widths, range(len(rows)), xerr=whiskers, fmt="none", ecolor=INK, elinewidth=1, capsize=2
@@ -209,9 +214,17 @@ def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
 
 
 def _bars(
-    axis: Axes, starts: list[float], lengths: list[float], colors: list[str], label: str = ""
+    axis: Axes,
+    starts: list[float],
+    lengths: list[float],
+    colors: list[str],
+    hover: list[str],
+    label: str = "",
 ) -> None:
-    """Draw bars as one collection; a patch a bar, as of ``barh``, takes longer."""
+    """Draw bars as one collection; a patch a bar, as of ``barh``, takes longer.
+
+    ``hover`` is what each bar shows on hover.
+    """
     corners = [
         [
             (start, y - 0.31),
@@ -221,8 +234,20 @@ def _bars(
         ]
         for y, (start, length) in enumerate(zip(starts, lengths, strict=True))
     ]
-    bars = PolyCollection(corners, facecolors=colors, linewidths=0, label=label)
+    urls = [HOVER + text for text in hover]
+    bars = PolyCollection(corners, facecolors=colors, linewidths=0, label=label, urls=urls)
     axis.add_collection(bars, autolim=False)
+
+
+def _time_told(row: Row) -> str:
+    """Return a variant's median and speed-up, with their intervals."""
+    seconds = (None if row[k] is None else row[k] * 1e-9 for k in _MEDIANS)
+    median, low, high = (quantity(value, "s", 4) for value in seconds)
+    told = f"{row['variant']}: {median}{bracket(low, high)}"
+    if row["speedup"] is None or row["baseline"]:
+        return told
+    bounds = (digits(row[k], 4) if row[k] is not None else MISSING for k in _SPEEDUPS)
+    return f"{told}, {times(row['speedup'], 4)}{bracket(*bounds)} as fast as the baseline"
 
 
 def _whiskers(rows: list[Row], side: str, factor: float) -> list[float]:
@@ -241,8 +266,12 @@ def _draw_bytes(axis: Axes, rows: list[Row], room: Room) -> None:
     unit = scale([row["dram_bytes"] for row in rows] + [least], "B")
     read = [row["dram_read_bytes"] / unit.factor for row in rows]
     written = [row["dram_write_bytes"] / unit.factor for row in rows]
-    _bars(axis, [0.0] * len(rows), read, [OTHER], label="read")
-    _bars(axis, read, written, [WRITTEN], label="written")
+    for starts, lengths, color, key, word in (
+        ([0.0] * len(rows), read, OTHER, "dram_read_bytes", "read"),
+        (read, written, WRITTEN, "dram_write_bytes", "written"),
+    ):
+        hover = [f"{row['variant']}: {quantity(row[key], 'B')} {word}" for row in rows]
+        _bars(axis, starts, lengths, [color], hover, label=word)
     totals = [row["dram_bytes"] / unit.factor for row in rows]
     labels = [
         f"{digits(total)} {unit.unit}"

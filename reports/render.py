@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from reports import html
+
+METRICS_PAGE = "metrics"
+"""The page that others link to for what their columns mean, without its ending."""
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -27,6 +32,8 @@ def page(
     template: str,
     context: Mapping[str, Any],
     figures: Mapping[str, str] | None = None,
+    *,
+    above: Sequence[str] = (),
 ) -> dict[str, str]:
     """Render a page.
 
@@ -42,6 +49,8 @@ def page(
         What that template shows.
     figures
         SVG text by the file name that the page refers to.
+    above
+        Folders that the page lies in, from that of the index; each has a page of its name beside.
 
     Returns
     -------
@@ -50,9 +59,32 @@ def page(
     """
     shown = dict(figures or {})
     markdown = _tidy(TEMPLATES.get_template(template).render(context))
-    outer = TEMPLATES.get_template("page.html.j2")
-    whole = outer.render(title=title, body=html.body(markdown, shown))
+    whole = site(name, title, markdown, shown, above)
     return {f"{name}.md": markdown, f"{name}.html": whole, **shown}
+
+
+def site(
+    name: str, title: str, markdown: str, figures: Mapping[str, str], above: Sequence[str] = ()
+) -> str:
+    """Return the HTML of a page from its Markdown; the parameters are those of `page`.
+
+    The page runs no script but its own: the browser is told that script's hash.
+    """
+    top = "../" * len(above)
+    reference = f"{top}{METRICS_PAGE}.html"
+    explains = name == METRICS_PAGE and not above
+    script = TEMPLATES.get_template("page.js.j2").render()
+    return TEMPLATES.get_template("page.html.j2").render(
+        title=title,
+        above=[(folder, "../" * (len(above) - at)) for at, folder in enumerate(above)],
+        top=top,
+        is_index=name == "index" and not above,
+        explains=explains,
+        page=html.body(markdown, figures, reference, explains=explains),
+        style=TEMPLATES.get_template("page.css.j2").render(),
+        script=script,
+        script_sha256=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
 
 
 def _tidy(markdown: str) -> str:

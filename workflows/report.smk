@@ -6,9 +6,24 @@ rule report:
         templates=TEMPLATES,
     output:
         markdown="results/reports/{operator}.md",
-        html="results/reports/{operator}.html",
-        time="results/reports/{operator}.time.svg",
-        bytes="results/reports/{operator}.bytes.svg",
+        html=report(
+            "results/reports/{operator}.html",
+            caption="report/page.rst",
+            category="{operator}",
+            labels={"kind": "page"},
+        ),
+        time=report(
+            "results/reports/{operator}.time.svg",
+            caption="report/time.rst",
+            category="{operator}",
+            labels={"kind": "times"},
+        ),
+        bytes=report(
+            "results/reports/{operator}.bytes.svg",
+            caption="report/bytes.rst",
+            category="{operator}",
+            labels={"kind": "DRAM bytes"},
+        ),
         comparison=f"{FRAMES}/comparison.parquet",
     log:
         f"{RESULTS}/logs/{{operator}}/report.log",
@@ -39,7 +54,12 @@ rule index:
         templates=TEMPLATES,
     output:
         markdown="results/reports/index.md",
-        html="results/reports/index.html",
+        html=report(
+            "results/reports/index.html",
+            caption="report/index.rst",
+            category="All operators",
+            labels={"kind": "index"},
+        ),
     log:
         f"{RESULTS}/logs/index.log",
     benchmark:
@@ -55,3 +75,29 @@ rule index:
     shell:
         "python -m reports index {params.frames} --out {params.reports}"
         " {params.provenance} 2> {log}"
+
+
+rule metrics:
+    input:
+        code=REPORTS,
+        templates=TEMPLATES,
+    output:
+        markdown="results/reports/metrics.md",
+        html=report(
+            "results/reports/metrics.html",
+            caption="report/metrics.rst",
+            category="All operators",
+            labels={"kind": "metrics"},
+        ),
+    log:
+        f"{RESULTS}/logs/metrics.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/metrics.tsv"
+    conda:
+        "envs/replay.yaml"
+    params:
+        reports=folder_of_output,
+    message:
+        "reference of the metrics: {output.markdown}"
+    shell:
+        "python -m reports metrics --out {params.reports} 2> {log}"

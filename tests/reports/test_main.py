@@ -25,6 +25,13 @@ def test_operator_and_index(folder: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_the_reference_of_the_metrics(tmp_path: Path) -> None:
+    assert main(["metrics", "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out/metrics.md").read_text()
+    assert "| `dram_read_bytes` | bytes read from DRAM | B | sum |" in page
+    assert (tmp_path / "out/metrics.html").exists()
+
+
 def test_builds_alone(folder: Path, tmp_path: Path) -> None:
     assert main(["builds", str(folder), "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out/gelu.builds.md").read_text()
