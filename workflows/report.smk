@@ -2,6 +2,7 @@ rule report:
     input:
         source=operator_source,
         frames=[f"{FRAMES}/{frame}.parquet" for frame in ALL_FRAMES],
+        deep=deep_frames,
         code=REPORTS,
         templates=TEMPLATES,
     output:
@@ -20,11 +21,12 @@ rule report:
         frames=folders_of_frames,
         reports=folder_of_output,
         provenance=provenance,
+        deep=deep_option,
     message:
         "report {wildcards.operator}: {output.markdown}"
     shell:
         "python -m reports operator {params.frames} --out {params.reports}"
-        " {params.provenance} 2> {log}"
+        " {params.provenance} {params.deep} 2> {log}"
 
 
 rule index:
