@@ -12,6 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from parsers.columns import FLAG, FLOAT, INTEGER, column, launch_shape, schema, text
+from parsers.deep_schemas import ADVICE, HOTSPOTS
 from parsers.metric import Metric
 from parsers.metrics import METRICS
 from parsers.nsys_schemas import LAUNCHES, NSYS_SUMMARY
@@ -273,6 +274,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         LAUNCHES,
         NSYS_SUMMARY,
         COUNTERS,
+        HOTSPOTS,
+        ADVICE,
         FLAGS,
         COVERAGE,
         CHECKS,

@@ -43,7 +43,12 @@ LIVE, REPLAY = "live", "replay"
 
 
 def operator_page(
-    frames: Frames, source: str, *, stale: bool = False, comparison: pd.DataFrame | None = None
+    frames: Frames,
+    source: str,
+    *,
+    stale: bool = False,
+    comparison: pd.DataFrame | None = None,
+    deep: Collection[str] = (),
 ) -> dict[str, str]:
     """Write one operator's comparison.
 
@@ -57,6 +62,8 @@ def operator_page(
         Whether the operator's source has changed since it was measured.
     comparison
         The frame that `compare` makes of ``frames``, where it is at hand.
+    deep
+        Names of the variants whose deep profile has a page, ``<op>/<variant>.md``.
 
     Returns
     -------
@@ -69,7 +76,8 @@ def operator_page(
         f"{name}.time.svg": time_figure(by_case),
         f"{name}.bytes.svg": bytes_figure(by_case),
     }
-    context = _context(frames, by_case, source) | {"stale": stale}
+    context = _context(frames, by_case, source)
+    context |= {"stale": stale, "variants": _variants(frames, deep)}
     return page(name, name, "operator.md.j2", context, figures)
 
 
@@ -87,13 +95,12 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
         "computes": [escape(text) for text in frames.runs["summary"].dropna().unique()[:1]],
         "summary": _summary(frames),
         "source": source,
-        "recorded": _recorded(frames.runs),
+        "recorded": recorded(frames.runs),
         "source_file": code(f"kernels/{name}.py"),
         "sources": frames.runs["source_sha256"].nunique(),
         "apart": listing(code(name) for name in _measured_apart(frames)),
         "figures": {"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
         "glance": _glance(verdicts),
-        "variants": _variants(frames),
         "parts": _parts(frames, by_case, verdicts),
         "build_note": _build_note(frames),
         "times": TIMES,
@@ -134,11 +141,11 @@ def index_page(
                 status += ", older than the source"
             rows.append((link, *_verdict_cells(verdict), status))
     headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of equal copy", "Status")
-    recorded = "; ".join(dict.fromkeys(_recorded(frames.runs) for frames in listed))
+    taken = "; ".join(dict.fromkeys(recorded(frames.runs) for frames in listed))
     context = {
         "summary": f"{plural(len(listed), 'operator')}, {plural(len(rows), 'case')}.",
         "source": source,
-        "recorded": recorded,
+        "recorded": taken,
         "operators": Table(headers, tuple(rows), left=3),
         "triton": triton_table(compared),
         "intense": INTENSE,
@@ -260,12 +267,16 @@ def _extents(case: Row) -> list[str]:
     return [f"{axis} {extent}" for axis, extent in zip(axes, extents, strict=True)]
 
 
-def _variants(frames: Frames) -> list[str]:
+def _variants(frames: Frames, deep: Collection[str]) -> list[str]:
     return [
         f"{code(row['variant'])}{', the baseline' if row['baseline'] else ''}: "
-        f"{escape(row['summary'])}"
+        f"{escape(row['summary'])}{_link(frames.operator, row['variant'], deep)}"
         for row in records(frames.variants)
     ]
+
+
+def _link(operator: str, variant: str, deep: Collection[str]) -> str:
+    return f" ([in depth]({operator}/{variant}.md))" if variant in deep else ""
 
 
 def _appendix(frames: Frames, source: str) -> dict[str, Any]:
@@ -292,7 +303,7 @@ def _summary(frames: Frames) -> str:
     return f"{number} of {code(frames.operator)} in {plural(len(cases(frames)), 'case')}{where}."
 
 
-def _recorded(runs: Any) -> str:
+def recorded(runs: Any) -> str:
     """Say where, when and at which commit the captures were taken."""
     gpus = [escape(gpu) for gpu in runs["gpu"].dropna().unique()]
     dates = sorted({escape(date[:10]) for date in runs["date"].dropna()})

@@ -134,7 +134,7 @@ def launches_table(rows: list[Row]) -> Table:
                 shown, "B", {"DRAM read": "dram_read_bytes", "DRAM written": "dram_write_bytes"}
             ),
             counts("Registers", shown, "registers_per_thread"),
-            (f"Grid {TIMES} block", [_shape(row) for row in shown]),
+            (f"Grid {TIMES} block", [shape(row) for row in shown]),
             numbers("Waves", shown, "waves"),
             numbers("Occupancy", shown, "occupancy_achieved_pct", "%"),
             numbers("SM, % of peak", shown, "sm_throughput_pct"),
@@ -146,7 +146,7 @@ def launches_table(rows: list[Row]) -> Table:
     )
 
 
-def _shape(row: Row) -> str:
+def shape(row: Row) -> str:
     """Return grid and block, without the trailing axes of one."""
     sides = []
     for part in ("grid", "block"):

@@ -21,13 +21,13 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_published_examples_are_what_replay_writes(published: Path) -> None:
-    written = published / "results/reports"
-    examples = sorted((published / "docs/reports/h200").iterdir())
-    assert [path.name for path in examples] == sorted(
-        path.name for path in written.iterdir() if path.suffix in {".md", ".svg"}
+    written, examples = published / "results/reports", published / "docs/reports/h200"
+    names = sorted(path.relative_to(examples) for path in examples.rglob("*") if path.is_file())
+    assert names == sorted(
+        path.relative_to(written) for path in written.rglob("*") if path.suffix in {".md", ".svg"}
     )
-    for path in examples:
-        assert path.read_bytes() == (written / path.name).read_bytes(), path.name
+    for name in names:
+        assert (examples / name).read_bytes() == (written / name).read_bytes(), name
 
 
 def test_every_operator_has_a_capture(published: Path) -> None:
