@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ import pandas as pd
 from ncu_report import IMetric
 
 from parsers import ncu_container as container
-from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
 from parsers.metric import Metric
 from parsers.metrics import METRICS
 from parsers.ncu_frame import limiter
+from parsers.ncu_ranges import Domain, Open, attribute
 from parsers.schemas import COUNTERS, conform
 from parsers.units import factor
 
@@ -43,8 +42,9 @@ def parse(path: Path | str) -> pd.DataFrame:
         Schema `parsers.schemas.COUNTERS`, a row a launch, in base units. ``operator``, ``variant``
         and ``case`` come from the innermost NVTX push/pop range ``operator/variant/case`` of the
         domain ``roofsnake`` that was open on the launching thread, else from a start/end range of
-        that name; outside of one they are NA, and so is ``launch``. A metric that was not collected
-        is NA.
+        that name; outside of one they are NA, and so is ``launch``. ``domain``, ``range`` and
+        ``range_path`` are of ranges of any domain (`parsers.ncu_ranges.attribute`), whose notes
+        are in ``attrs["notes"]``. A metric that was not collected is NA.
 
     Raises
     ------
@@ -58,10 +58,16 @@ def parse(path: Path | str) -> pd.DataFrame:
     context = ncu_report.load_report(str(path))
     if context.num_ranges() == 0:
         raise CaptureError(path, "the report is truncated or damaged: nothing in it loads", REMEDY)
-    rows = _rows(path, actions(context))
+    rows, domains = [], []
+    for action in actions(context):
+        rows.append(_row(path, action))
+        domains.append(_open(action))
     if not rows:
         raise CaptureError(path, "the report holds no launches", REMEDY)
-    return conform([row | {"nsight_compute": version} for row in rows], COUNTERS)
+    ranges, notes = attribute(domains)
+    frame = conform(pd.DataFrame(rows).assign(nsight_compute=version).join(ranges), COUNTERS)
+    frame.attrs["notes"] = notes
+    return frame
 
 
 def _check_whole(path: Path) -> str | None:
@@ -89,21 +95,6 @@ def _named_versions(session: bytes) -> Iterator[tuple[str, str]]:
             yield name[0].decode("utf-8", "replace"), value[0].decode("utf-8", "replace")
 
 
-def _rows(path: Path, actions: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return a row a launch, numbered within its key."""
-    rows = []
-    seen: Counter[tuple[str, str, str]] = Counter()
-    for action in actions:
-        row = _row(path, action)
-        key = _key(action)
-        if key is not None:
-            row |= dict(zip(("operator", "variant", "case"), key, strict=True))
-            row["launch"] = seen[key]
-            seen[key] += 1
-        rows.append(row)
-    return rows
-
-
 def actions(context: Any) -> Iterator[Any]:
     """Yield the launches of a loaded report, in the order of the rows of `parse`."""
     for index in range(context.num_ranges()):
@@ -112,19 +103,16 @@ def actions(context: Any) -> Iterator[Any]:
             yield group.action_by_idx(position)
 
 
-def _key(action: Any) -> tuple[str, str, str] | None:
-    """Return the key of the innermost range of ours; ``ncu_report`` lists the outermost first."""
+def _open(action: Any) -> Open:
+    """Return the ranges that a launch was in; ``ncu_report`` lists the outermost first."""
     state = action.nvtx_state()
     if state is None:
-        return None
-    domains = [state.domain_by_id(identifier) for identifier in state.domains()]
-    ours = [domain for domain in domains if domain.name() == DOMAIN]
-    names = [
-        *(name for domain in ours for name in domain.start_end_ranges()),
-        *(name for domain in ours for name in domain.push_pop_ranges()),
-    ]
-    keys = [key for name in names if (key := split_range(name)) is not None]
-    return keys[-1] if keys else None
+        return ()
+    domains = (state.domain_by_id(identifier) for identifier in state.domains())
+    return tuple(
+        Domain(domain.name(), tuple(domain.push_pop_ranges()), tuple(domain.start_end_ranges()))
+        for domain in domains
+    )
 
 
 def _row(path: Path, action: Any) -> dict[str, Any]:

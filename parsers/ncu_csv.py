@@ -16,6 +16,7 @@ from parsers import ncu_frame
 from parsers.errors import CaptureError
 from parsers.ncu_labels import metric_names
 from parsers.ncu_log import REMEDY, decode, no_launches, read_text
+from parsers.ncu_ranges import of_cells
 
 _HEADER = re.compile(r'(?:"ID"|^ID)([,;\t]).*Kernel Name.*', re.MULTILINE)
 _SUMMARY = re.compile(r'^"?Process ID"?[,;\t].*Kernel Name.*Invocations', re.MULTILINE)
@@ -26,9 +27,9 @@ _LAUNCH = {
     "capability": "CC",
     "grid": "Grid Size",
     "block": "Block Size",
-    "push_pop": "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
-    "start_end": "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
 }
+_FIELDS = "PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
+_RANGES = (f"thread Domain:Push/Pop_Range:{_FIELDS}", f"Id:Domain:Start/Stop_Range:{_FIELDS}")
 _METRIC = {
     "section": "Section Name",
     "title": "Metric Name",
@@ -36,7 +37,7 @@ _METRIC = {
     "text": "Metric Value",
 }
 _IDENTITY = ["ID", "Process ID", "Host Name", "Kernel Name"]
-_READ = {*_IDENTITY, *_LAUNCH.values(), *_METRIC.values()}
+_READ = {*_IDENTITY, *_LAUNCH.values(), *_RANGES, *_METRIC.values()}
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,10 @@ def _launches(rows: pd.DataFrame) -> pd.DataFrame:
         column: rows[title].where(rows[title].str.strip() != "") if title in rows else pd.NA
         for column, title in _LAUNCH.items()
     }
-    return pd.DataFrame(found, index=rows.index, dtype="string").reset_index(drop=True)
+    launches = pd.DataFrame(found, index=rows.index, dtype="string").reset_index(drop=True)
+    cells = list(zip(*(rows.get(title, [""] * len(rows)) for title in _RANGES), strict=True))
+    opened = {pair: of_cells(*pair) for pair in set(cells)}
+    return launches.assign(open=pd.Series([opened[pair] for pair in cells], dtype="object"))
 
 
 def _wide(path: Path, table: _Table) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -11,20 +11,19 @@ from typing import Any
 import pandas as pd
 
 from parsers import numbers
-from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS
 from parsers.ncu_log import REMEDY
+from parsers.ncu_ranges import attribute
 from parsers.schemas import COUNTERS, conform
 from parsers.units import factor
 
-LAUNCH = ("name", "capability", "grid", "block", "push_pop", "start_end")
+LAUNCH = ("name", "capability", "grid", "block")
 """Columns of a launch, as text: what the export prints beside its metrics."""
 
 CELL = ("launch", "section", "metric", "unit", "text")
 """Columns of a cell: position of its launch, then text as printed."""
 
-_KEY = ["operator", "variant", "case"]
 _CAPABILITY = "device__attribute_compute_capability_"
 _BY_NAME = {name: metric for metric in METRICS for name in metric.names}
 READ = {*_BY_NAME, *(f"{_CAPABILITY}{part}" for part in ("major", "minor"))}
@@ -35,7 +34,6 @@ _TOO_LARGE = 2.0**63
 """No value comes near it, and no integer column holds more."""
 
 _EXTENTS = r"\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)"
-_RANGE = re.compile(rf'"(?:\d+:)?{re.escape(DOMAIN)}:([^":]+)[:"]')
 
 
 def counters(path: Path, launches: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
@@ -46,7 +44,8 @@ def counters(path: Path, launches: pd.DataFrame, cells: pd.DataFrame) -> pd.Data
     path
         The export, for errors.
     launches
-        A row a launch in order, index from 0, columns `LAUNCH`; what is not printed is NA.
+        A row a launch in order, index from 0, columns `LAUNCH`; what is not printed is NA. And
+        ``open``: the ranges it was in, each a `parsers.ncu_ranges.Open`.
     cells
         A row a value, columns `CELL`, in the order of the file; ``metric`` is NA where the label
         is not known.
@@ -56,6 +55,7 @@ def counters(path: Path, launches: pd.DataFrame, cells: pd.DataFrame) -> pd.Data
     DataFrame
         Schema `parsers.schemas.COUNTERS` in base units. The version that wrote it is not printed,
         and a demangled name is the one that Nsight Compute prints, which it shortens.
+        ``attrs["notes"]`` are of `parsers.ncu_ranges.attribute`.
 
     Raises
     ------
@@ -75,9 +75,10 @@ def counters(path: Path, launches: pd.DataFrame, cells: pd.DataFrame) -> pd.Data
     frame["kernel"] = names.map({name: function_name(name) for name in names.unique()})
     frame["compute_capability"] = launches["capability"].fillna(_capability(cells))
     frame["occupancy_limiter"] = _limiters(frame.reindex(columns=list(OCCUPANCY_LIMITS)))
-    frame[_KEY] = _keys(launches["start_end"].fillna("") + launches["push_pop"].fillna(""))
-    frame["launch"] = frame.dropna(subset=_KEY).groupby(_KEY).cumcount()
-    return conform(frame, COUNTERS)
+    ranges, notes = attribute(launches["open"].tolist())
+    conformed = conform(frame.join(ranges), COUNTERS)
+    conformed.attrs["notes"] = notes
+    return conformed
 
 
 def limiter(row: Mapping[str, Any]) -> str | None:
@@ -172,18 +173,6 @@ def _values(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
 def _fill(frame: pd.DataFrame, column: str, values: pd.Series) -> None:
     """Fill what was not measured of a column."""
     frame[column] = frame[column].fillna(values) if column in frame else values
-
-
-def _keys(ranges: pd.Series) -> pd.DataFrame:
-    """Return the key of each launch by its innermost range of ours; printed ones go inwards."""
-    unique = ranges.unique()
-    found = [
-        [key for name in _RANGE.findall(text) if (key := split_range(name)) is not None]
-        for text in unique
-    ]
-    table = [keys[-1] if keys else (None, None, None) for keys in found]
-    keys = pd.DataFrame(table, index=unique, columns=_KEY, dtype="string")
-    return keys.loc[ranges].set_axis(ranges.index)
 
 
 def _capability(cells: pd.DataFrame) -> pd.Series:

@@ -12,6 +12,7 @@ from parsers import ncu_csv, ncu_frame
 from parsers.errors import CaptureError
 from parsers.ncu_labels import metric_names
 from parsers.ncu_log import LOG_LINE, REMEDY, decode, no_launches, read_text
+from parsers.ncu_ranges import of_page
 
 _EXTENTS = r"\(\d+, \d+, \d+\)"
 _LAUNCH = re.compile(
@@ -38,9 +39,8 @@ def recognises(head: bytes) -> bool:
 def parse(path: Path | str) -> pd.DataFrame:
     """Read every launch of a text page, in the order in which they were profiled.
 
-    Read are the launch lines and the tables of three columns below them, of any version; output
-    of the program, rules and their tables are passed over. Ranges are not read: a text page
-    without them has no ``operator``, ``variant``, ``case`` and ``launch``.
+    Read are the launch lines, and the NVTX ranges and tables of three columns below them, of any
+    version; output of the program, rules and their tables are passed over.
 
     Parameters
     ----------
@@ -68,11 +68,8 @@ def parse(path: Path | str) -> pd.DataFrame:
         cause = "is truncated: its last line has no end"
         raise CaptureError(path, cause, f"{REMEDY}, or end the line if the file is whole")
     ends = [header.start() for header in headers[1:]] + [len(text)]
-    rows = [
-        (launch, *row)
-        for launch, (header, end) in enumerate(zip(headers, ends, strict=True))
-        for row in _metrics(path, text[header.end() : end])
-    ]
+    bodies = [text[header.end() : end] for header, end in zip(headers, ends, strict=True)]
+    rows = [(launch, *row) for launch, body in enumerate(bodies) for row in _metrics(path, body)]
     cells = pd.DataFrame(rows, columns=["launch", "section", "title", "unit", "text"])
     if len(headers) > cells["launch"].nunique():
         raise CaptureError(path, "is truncated: a launch has no metrics", REMEDY)
@@ -83,6 +80,7 @@ def parse(path: Path | str) -> pd.DataFrame:
         columns=list(ncu_frame.LAUNCH),
         dtype="string",
     )
+    launches["open"] = pd.Series(map(of_page, bodies), dtype="object")
     return ncu_frame.counters(path, launches, cells)
 
 

@@ -98,6 +98,9 @@ COUNTERS = schema(
     {
         **_key(required=False),
         **_kernel(),
+        "domain": text("NVTX domain of the range; NA for the default one", "NVTX"),
+        "range": text("innermost NVTX range that the launch was in, where it is known", "NVTX"),
+        "range_path": text("all ranges of its domain from outside in, joined by ' > '", "NVTX"),
         "compute_capability": text("compute capability, such as 9.0", "device attributes"),
         **{metric.column: _counter(metric) for metric in METRICS},
         "occupancy_limiter": text("the smallest block limit; ties joined by ' + '", "derived"),

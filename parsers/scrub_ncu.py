@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pandas as pd
+
 from parsers import ncu, ncu_container
 from parsers.contract import range_name
 from parsers.errors import CaptureError
 from parsers.files import NCU_MAGIC, check_format
 from parsers.leaks import ANY_PATH, HARMLESS, NOWHERE, Blot, path_places, secret_pattern
+from parsers.nsys_ranges import SEPARATOR
 from parsers.replacing import replace
 
 _HOSTS = {
@@ -51,13 +54,21 @@ def scrub_ncu(source: Path | str, target: Path | str, secrets: Iterable[str] = (
         for start, end in _private(block.header):
             at = slice(block.start + start, block.start + end)
             content[at] = b"x" * (end - start)
-    ranges = before[["operator", "variant", "case"]].dropna().drop_duplicates()
-    names = (range_name(*row).encode() for row in ranges.itertuples(index=False))
-    for start, end in _paths(bytes(content), (*HARMLESS, *names)):
+    for start, end in _paths(bytes(content), (*HARMLESS, *_names(before))):
         content[start:end] = b"x" * (end - start)
     if secret is not None:
         content[:] = secret.sub(lambda match: b"x" * len(match.group()), bytes(content))
     replace(target, lambda partial: partial.write_bytes(content), ncu.parse, before, Blot(secrets))
+
+
+def _names(frame: pd.DataFrame) -> set[bytes]:
+    """Return the names of ranges that a frame tells of and whose length reads as ``/``."""
+    keys = frame[["operator", "variant", "case"]].dropna().drop_duplicates()
+    paths = frame["range_path"].dropna().unique()
+    names = {range_name(*key) for key in keys.itertuples(index=False)}
+    names.update(frame["range"].dropna(), *(path.split(SEPARATOR) for path in paths))
+    texts = (name.encode("utf-8", "surrogateescape") for name in names)
+    return {text for text in texts if len(text) == ord("/")}
 
 
 def _paths(content: bytes, harmless: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from ncu_report import IMetric
 
 from parsers import ncu, ncu_frame
 from parsers.errors import CaptureError
 from parsers.metrics import METRICS
+from parsers.ncu_ranges import attribute
 from parsers.schemas import COUNTERS
 
 PATH = Path("a.ncu-rep")
@@ -149,17 +151,12 @@ def test_keys_and_launch_numbers() -> None:
         [Domain("roofsnake", ("gelu.naive", "a/b", "a//c"))],
         None,
     ]
-    rows = ncu._rows(PATH, [Action(metrics, state) for state in states])
-    assert [(row.get("variant"), row.get("launch")) for row in rows] == [
-        ("naive", 0),
-        ("naive", 1),
-        ("other", 0),
-        ("other", 1),
-        ("naive", 2),
-        (None, None),
-        (None, None),
-        (None, None),
+    frame, _ = attribute([ncu._open(Action(metrics, state)) for state in states])
+    assert frame["variant"].fillna("").tolist() == ["naive"] * 2 + ["other"] * 2 + [
+        "naive",
+        *[""] * 3,
     ]
+    assert frame["launch"].fillna(-1).tolist() == [0, 1, 0, 1, 2, -1, -1, -1]
 
 
 def test_aliases_and_what_is_absent() -> None:
@@ -189,12 +186,18 @@ def test_real_report(shared: Callable[[str], Path]) -> None:
     assert frame["registers_per_thread"].iloc[-1] == 30
 
 
-def test_real_ranges(shared: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ncu, "DOMAIN", "kp")
-    monkeypatch.setattr(ncu, "split_range", lambda name: ("gelu", name, "4096"))
+def test_real_ranges(shared: Callable[[str], Path], ncu_report_path: Path) -> None:
     frame = ncu.parse(shared("h200/gelu_4096.ncu-rep"))
-    assert frame["variant"].tolist() == ["naive"] * 9 + ["triton"]
-    assert frame["launch"].tolist() == [*range(9), 0]
+    assert frame["range"].tolist() == ["naive"] * 9 + ["triton"]
+    assert frame["range_path"].equals(frame["range"].rename("range_path"))
+    assert set(frame["domain"]) == {"kp"}
+    assert frame.attrs["notes"] == []
+    ours = ncu.parse(ncu_report_path)
+    keys = ours["operator"] + "/" + ours["variant"] + "/" + ours["case"]
+    assert ours["range"].tolist() == keys.tolist()
+    assert set(ours["domain"]) == {"roofsnake"}
+    (old,) = ncu.parse(shared("field/ncu-2020.3-cc86.ncu-rep")).to_dict("records")
+    assert all(pd.isna(old[name]) for name in ("domain", "range", "range_path"))
 
 
 def test_report_of_another_chip_and_version(shared: Callable[[str], Path]) -> None:

@@ -12,6 +12,8 @@ import pytest
 from parsers import ncu, nsys, scrub_sqlite
 from parsers.errors import CaptureError
 from parsers.leaks import find_leaks
+from parsers.scrub_ncu import _names as scrub_ncu_names
+from parsers.scrub_ncu import _paths as scrub_ncu_paths
 from parsers.scrub_ncu import scrub_ncu
 from tests.parsers.exports import write_export
 
@@ -94,6 +96,37 @@ def test_a_secret_in_a_kernel_name_is_refused(planted: Path, tmp_path: Path) -> 
     with pytest.raises(CaptureError, match="changes what it says of the launches"):
         scrub_ncu(planted, target, [name])
     assert list(tmp_path.iterdir()) == [planted]
+
+
+def test_a_path_in_the_name_of_a_range_is_overwritten(
+    ncu_report_path: Path, tmp_path: Path
+) -> None:
+    """In a report of another domain, whose ranges say nothing of the harness."""
+    ours, theirs = b"gelu/naive/8192x8192-float32", b"/home/alice/runs/step-number"
+    assert len(ours) == len(theirs)
+    path, target = tmp_path / "planted.ncu-rep", tmp_path / "clean.ncu-rep"
+    content = ncu_report_path.read_bytes().replace(b"roofsnake", b"elsewhere")
+    path.write_bytes(content.replace(ours, theirs))
+    before = ncu.parse(path)
+    assert before["range"][0] == theirs.decode()
+    assert set(before["domain"]) == {"elsewhere"}
+    assert before["operator"].isna().all()
+    scrub_ncu(path, target)
+    after = ncu.parse(target)
+    assert after["range"][0] == "x" * len(theirs)
+    assert after["range"][9:].tolist() == before["range"][9:].tolist()
+    assert find_leaks(target, ["alice"]) == []
+
+
+def test_a_range_is_no_path_only_where_its_length_reads_as_a_slash() -> None:
+    name = "step/" + "o" * 42
+    columns = ["operator", "variant", "case", "range", "range_path"]
+    rows = [[None, None, None, "home", f"home > {name} > home"], [None] * 5]
+    frame = pd.DataFrame(rows, columns=columns, dtype="string")
+    assert scrub_ncu_names(frame) == {name.encode()}
+    content = b"\x12/" + name.encode() + b"\x12\x14/home/alice/x/y/z/a/b"
+    found = {content[start:end] for start, end in scrub_ncu_paths(content, (name.encode(),))}
+    assert found == {b"/home/alice", b"/home/alice/x/y/z/a/b"}
 
 
 @pytest.mark.parametrize("name", ["h200/gelu_4096.ncu-rep", "field/ncu-2020.3-cc86.ncu-rep"])

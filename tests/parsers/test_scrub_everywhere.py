@@ -185,6 +185,23 @@ def test_a_printed_table(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(read(target), read(source))
 
 
+def test_a_path_in_the_name_of_a_range_of_a_table(tmp_path: Path) -> None:
+    """What is overwritten runs on to the fields behind the name, so the range is lost."""
+    name = "/home/alice/model.py:12"
+    cell = f'7  ""kp:{name}:none:none:RGB:0xff:REGISTERED:{name}"" '
+    rows = (
+        '"ID","thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",'
+        '"Kernel Name","gpu__time_duration.sum"\n"","","","ns"\n'
+        f'"0","{cell}","k","1"\n"1","{cell.replace(name, "step")}","k","2"\n'
+    )
+    source, target = write(tmp_path, "in.csv", rows.encode()), tmp_path / "out.csv"
+    assert read(source)["range"].tolist() == [name, "step"]
+    scrub(source, target)
+    assert "alice" not in target.read_text()
+    assert read(target)["range"][1] == "step"
+    assert read(target)["duration_ns"].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "blotted"),
     [
