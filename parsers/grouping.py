@@ -23,11 +23,12 @@ from parsers.schemas import COUNTERS
 
 _RANGE = ("operator", "variant", "case")
 _EXTENTS = {part: tuple(f"{part}_{axis}" for axis in "xyz") for part in ("grid", "block")}
-_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
-    str(COUNTERS.name): {"range": _RANGE, "variant": _RANGE[:2], **_EXTENTS},
-    str(LAUNCHES.name): {"range": ("domain", "range"), "variant": _RANGE[:2], **_EXTENTS},
+_WORDS: dict[str, tuple[str, ...]] = {
+    "range": ("domain", "range"),
+    "variant": _RANGE[:2],
+    **_EXTENTS,
 }
-"""By frame: the columns of a word. The last of them is what a launch without a key lacks."""
+"""The columns of a word. The last of them is what a launch without a key lacks."""
 _DECODED = tuple(field.name for field in fields(KernelName))
 _REMEDY = (
     "name some of range, variant, kernel, grid, block, library, family, or a column that "
@@ -52,9 +53,8 @@ def roll_up_by(path: Path, frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFra
     frame
         What `parsers.read` gives of it.
     by
-        Words, columns, or fields of a name. ``range`` is the innermost NVTX range: of a report of
-        Nsight Systems its domain and name, of one of Nsight Compute what the harness's range says,
-        for others are not read. ``variant`` is that without the case.
+        Words, columns, or fields of a name. ``range`` is domain and name of the innermost NVTX
+        range, ``variant`` what a range of the harness says without its case.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def roll_up_by(path: Path, frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFra
         raise CaptureError(path, cause, "give the report, or leave out --by")
     if strange := [name for name in by if name not in _names(schema)]:
         raise CaptureError(path, f"has no {', '.join(strange)} to roll up by", _REMEDY)
-    words = {name: _WORDS[str(schema.name)].get(name, (name,)) for name in by}
+    words = {name: _WORDS.get(name, (name,)) for name in by}
     keys = list(dict.fromkeys(column for columns in words.values() for column in columns))
     keyed = _with(frame, keys)
     rolled = roll_up(keyed, keys).sort_values(
@@ -91,7 +91,7 @@ def _names(schema: pa.DataFrameSchema) -> list[str]:
         for name, about in schema.columns.items()
         if not about.metadata["unit"] or name in PROPERTIES
     ]
-    return list(dict.fromkeys([*_WORDS[str(schema.name)], *_RANGE, *columns, *_DECODED]))
+    return list(dict.fromkeys([*_WORDS, *_RANGE, *columns, *_DECODED]))
 
 
 def _with(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

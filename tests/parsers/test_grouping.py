@@ -58,13 +58,26 @@ def test_a_variant_is_read_from_ranges_of_the_harness_alone(export_path: Path) -
 
 def test_counters_have_the_same_names(ncu_report_path: Path) -> None:
     ranges = by(ncu_report_path, "range")
-    assert ranges.attrs["by"] == ["operator", "variant", "case"]
+    assert ranges.attrs["by"] == ["domain", "range"]
+    cases = by(ncu_report_path, "variant", "case")
+    assert cases.attrs["by"] == ["operator", "variant", "case"]
+    joined = cases["operator"] + "/" + cases["variant"] + "/" + cases["case"]
+    assert ranges["range"].tolist() == joined.tolist()
+    assert set(ranges["domain"]) == {"roofsnake"}
     assert len(ranges) == 20
     variants = by(ncu_report_path, "variant")
     assert counts(variants, "operator", "variant")["gelu", "naive"] == 45
     assert ranges["duration_ns"].sum() == variants["duration_ns"].sum()
     assert ranges["duration_ns"].is_monotonic_decreasing
     assert ranges.attrs["coverage"]["duration_ns"] == "measured"
+
+
+def test_counters_of_ranges_that_are_not_the_harness_s(shared: Callable[[str], Path]) -> None:
+    path = shared("h200/gelu_4096.ncu-rep")
+    ranges = by(path, "range")
+    assert counts(ranges, "domain", "range") == {("kp", "naive"): 9, ("kp", "triton"): 1}
+    assert ranges["duration_ns"].tolist() == [336832, 30816]
+    assert counts(by(path, "variant"), "operator", "variant") == {(None, None): 10}
 
 
 def test_what_a_name_says_is_a_key(ncu_report_path: Path, tmp_path: Path) -> None:
