@@ -1,47 +1,27 @@
 """Two figures of an operator as SVG text: times, and DRAM bytes against the fewest.
 
-The same rows give the same bytes: no date, fixed ids, and text stays text, so that no font of this
-machine gets in. Backgrounds are transparent and colours mid-tone, for light and dark pages. Many
-cases stand in two columns of lower bars, or the figure would be several screens tall.
+Many cases stand in two columns of lower bars, or the figure would be several screens tall.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
 
-import matplotlib.style
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from matplotlib.transforms import Transform, offset_copy
 
 from reports.format import MISSING, TIMES, bracket, digits, quantity, scale, times
 from reports.frames import Row
-from reports.svg import HOVER, titled
-
-INK = "#7a7a7a"
-BASELINE, OTHER, WRITTEN = "#8f8f8f", "#3b82c4", "#d08a2e"
+from reports.plots import canvas
+from reports.plots.canvas import BASELINE, EDGE, GAP, INK, LEGEND, OTHER, WIDTH, WRITTEN
 
 LOGARITHMIC = 50
 """From this ratio of longest to shortest on, short bars would vanish on a linear axis."""
 
-WIDTH, SHORTEST = 7.2, 2.0
-"""Of a figure and of an axis at least, in inches: long names make a figure wider, not its axes."""
-
-EDGE, LEGEND = 0.16, 0.28
-"""Left of names and right of axes, and the height of a legend, in inches."""
-
-GAP = 5
-"""Between an axis or a bar and its text, in points."""
-
-CHARACTER, BROAD = 0.6, 1.0
-"""Widths of a character and of one of ``mwMW`` in font sizes, so that no font is measured."""
+SHORTEST = 2.0
+"""Of an axis at least, in inches: long names make a figure wider, not its axes."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +46,7 @@ class Grid:
 
     def inches(self, texts: list[str]) -> float:
         """Return the width of the longest text and of the gap before it."""
-        widths = [sum(BROAD if c in "mwMW" else CHARACTER for c in text) for text in texts]
-        return (max(widths, default=0) * self.font + GAP) / 72
+        return (max(map(canvas.ems, texts), default=0) * self.font + GAP) / 72
 
 
 FEW, MANY = Grid(1, 0.30, 0.38, 0.57, 9), Grid(2, 0.19, 0.29, 0.43, 7)
@@ -76,22 +55,6 @@ ONE_COLUMN = 4
 
 _MEDIANS = ("median_ns", "median_low_ns", "median_high_ns")
 _SPEEDUPS = ("speedup_low", "speedup_high")
-
-_STYLE: dict[str, Any] = {
-    "svg.hashsalt": "roofsnake",
-    "svg.fonttype": "none",
-    "font.family": ["DejaVu Sans", "sans-serif"],
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": "medium",
-    "text.parse_math": False,
-}
 
 Room = Callable[[list[str]], float]
 """Length of an axis over that of its longest bar: what is right of it is for these texts."""
@@ -125,9 +88,8 @@ def _figure(cases: dict[str, list[Row]], key: str, draw: Draw, top: float = 0.0)
     least = max(SHORTEST, grid.inches([case for case, _ in panels]))
     length = max(WIDTH / grid.columns - left - EDGE, least)
     wide, tall = grid.columns * (left + length + EDGE), top + sum(heights)
-    with matplotlib.style.context(["default", _STYLE | {"font.size": grid.font}]):
-        figure = Figure(figsize=(wide, tall))
-        figure.patch.set_visible(False)
+
+    def paint(figure: Figure) -> None:
         for place, (case, rows) in enumerate(panels):
             row, column = divmod(place, grid.columns)
             x, y = left + column * wide / grid.columns, sum(heights[row + 1 :]) + grid.below
@@ -136,11 +98,8 @@ def _figure(cases: dict[str, list[Row]], key: str, draw: Draw, top: float = 0.0)
             _panel(axis, case, rows, draw, partial(_room, grid, length))
         if top:
             _legend(figure)
-        buffer = io.StringIO()
-        # savefig would draw twice.
-        metadata = {"Date": None, "Creator": "Roofsnake"}
-        FigureCanvasSVG(figure).print_svg(buffer, metadata=metadata)  # type: ignore[no-untyped-call]
-    return titled(buffer.getvalue())
+
+    return canvas.svg(wide, tall, grid.font, paint)
 
 
 def _heights(grid: Grid, bars: list[int]) -> list[float]:
@@ -170,16 +129,8 @@ def _panel(axis: Axes, case: str, rows: list[Row], draw: Draw, room: Room) -> No
         axis.text(0, 0.5, "nothing was measured", transform=axis.transAxes, va="center")
         return
     axis.patch.set_visible(False)
-    axis.yaxis.set_visible(False)
-    axis.set_ylim(len(rows) - 0.4, -0.6)
-    left = _beside(axis, axis.get_yaxis_transform(), -GAP)
-    for place, row in enumerate(rows):
-        axis.text(0, place, row["variant"], transform=left, ha="right", va="center")
+    canvas.names(axis, [row["variant"] for row in rows])
     draw(axis, rows, room)
-
-
-def _beside(axis: Axes, transform: Transform, points: float) -> Transform:
-    return offset_copy(transform, cast("Figure", axis.figure), points, 0, units="points")
 
 
 def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
@@ -187,12 +138,13 @@ def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
     unit = scale([value * 1e-9 for value in medians], "s")
     widths = [value * 1e-9 / unit.factor for value in medians]
     colors = [BASELINE if row["baseline"] else OTHER for row in rows]
-    hover = [_time_told(row) for row in rows]
-    _bars(axis, [0.0] * len(rows), widths, colors, hover)
-    whiskers = [_whiskers(rows, side, unit.factor) for side in ("low", "high")]
-    axis.errorbar(
-        widths, range(len(rows)), xerr=whiskers, fmt="none", ecolor=INK, elinewidth=1, capsize=2
+    hover = [time_told(row) for row in rows]
+    places = range(len(rows))
+    canvas.rectangles(
+        axis, [(y, 0, width) for y, width in zip(places, widths, strict=True)], colors, hover
     )
+    whiskers = [_whiskers(rows, side, unit.factor) for side in ("low", "high")]
+    axis.errorbar(widths, places, xerr=whiskers, fmt="none", ecolor=INK, elinewidth=1, capsize=2)
     labels = []
     for row, width in zip(rows, widths, strict=True):
         gain = "" if row["speedup"] is None or row["baseline"] else f" · {times(row['speedup'])}"
@@ -201,10 +153,7 @@ def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
     _labels(axis, ends, labels)
     logarithmic = min(widths) > 0 and max(widths) / min(widths) >= LOGARITHMIC
     if logarithmic:
-        axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator())
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        canvas.logarithmic(axis, "x", "{:g}".format)
         shortest = min(widths) / 2
         # The axis is as much longer than the longest bar as a linear one would be.
         axis.set_xlim(shortest, shortest * (max(ends) / shortest) ** room(labels))
@@ -213,33 +162,7 @@ def _draw_times(axis: Axes, rows: list[Row], room: Room) -> None:
     axis.set_xlabel(f"median time, {unit.unit}{' (log)' if logarithmic else ''} (time pass)")
 
 
-def _bars(
-    axis: Axes,
-    starts: list[float],
-    lengths: list[float],
-    colors: list[str],
-    hover: list[str],
-    label: str = "",
-) -> None:
-    """Draw bars as one collection; a patch a bar, as of ``barh``, takes longer.
-
-    ``hover`` is what each bar shows on hover.
-    """
-    corners = [
-        [
-            (start, y - 0.31),
-            (start + length, y - 0.31),
-            (start + length, y + 0.31),
-            (start, y + 0.31),
-        ]
-        for y, (start, length) in enumerate(zip(starts, lengths, strict=True))
-    ]
-    urls = [HOVER + text for text in hover]
-    bars = PolyCollection(corners, facecolors=colors, linewidths=0, label=label, urls=urls)
-    axis.add_collection(bars, autolim=False)
-
-
-def _time_told(row: Row) -> str:
+def time_told(row: Row) -> str:
     """Return a variant's median and speed-up, with their intervals."""
     seconds = (None if row[k] is None else row[k] * 1e-9 for k in _MEDIANS)
     median, low, high = (quantity(value, "s", 4) for value in seconds)
@@ -256,7 +179,7 @@ def _whiskers(rows: list[Row], side: str, factor: float) -> list[float]:
 
 
 def _labels(axis: Axes, ends: list[float], labels: list[str]) -> None:
-    right = _beside(axis, axis.transData, GAP)
+    right = canvas.beside(axis, axis.transData, GAP)
     for place, (end, label) in enumerate(zip(ends, labels, strict=True)):
         axis.text(end, place, label, transform=right, va="center")
 
@@ -271,7 +194,8 @@ def _draw_bytes(axis: Axes, rows: list[Row], room: Room) -> None:
         (read, written, WRITTEN, "dram_write_bytes", "written"),
     ):
         hover = [f"{row['variant']}: {quantity(row[key], 'B')} {word}" for row in rows]
-        _bars(axis, starts, lengths, [color], hover, label=word)
+        spans = zip(range(len(rows)), starts, lengths, strict=True)
+        canvas.rectangles(axis, spans, [color], hover, label=word)
     totals = [row["dram_bytes"] / unit.factor for row in rows]
     labels = [
         f"{digits(total)} {unit.unit}"

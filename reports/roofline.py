@@ -87,6 +87,27 @@ def measured(ceilings: pd.DataFrame, peaks: Mapping[str, float] | None = None) -
     return Roof("measured in the same rounds", timing.copy_bandwidth(ceilings), peaks or {})
 
 
+def matmul_peaks(ceilings: pd.DataFrame, cases: pd.DataFrame) -> dict[str, float]:
+    """Return the FLOP/s of the fastest large matrix products by type, from medians of a case each.
+
+    A product of float32 is one of the CUDA cores, unless the case's labels allow tf32.
+    """
+    products = ceilings[ceilings["ceiling"] == "matmul"]
+    medians = products.groupby(["case", "flops"])[["duration_ns"]].median().reset_index()
+    medians = medians[medians["duration_ns"] > 0]
+    rates = pd.Series(medians["flops"] / medians["duration_ns"] * 1e9, dtype="Float64")
+    units = dict(zip(cases["case"], _matmul_units(cases), strict=True))
+    fastest = rates.groupby(medians["case"].map(units)).max()
+    return {str(dtype): float(rate) for dtype, rate in fastest.items()}
+
+
+def _matmul_units(cases: pd.DataFrame) -> pd.Series[str]:
+    """Return which unit does the large product of each case."""
+    tf32 = cases["labels"].fillna("").str.split().map(lambda labels: "tf32" in labels)
+    cores = cases["dtype"].eq("float32") & ~tf32.astype(bool)
+    return cases["dtype"].map(_TENSOR_OF).mask(cores, "fp32")
+
+
 def flops(counters: pd.DataFrame) -> pd.DataFrame:
     """Return the FLOPs by type that counters tell of.
 

@@ -20,6 +20,7 @@ from reports.roofline import (
     counted,
     datasheet,
     flops,
+    matmul_peaks,
     measured,
     modelled,
     place,
@@ -226,3 +227,22 @@ def test_gelu_by_the_model() -> None:
     row = records(found[compared["variant"] == "triton"])[0]
     assert row["intensity"] == 1.125
     assert row["share"] == pytest.approx(0.859, abs=5e-3)
+
+
+def test_peaks_of_products_by_the_unit_that_does_them() -> None:
+    names = {"a": ("bfloat16", None), "b": ("bfloat16", None), "c": ("float32", "tf32")}
+    names |= {"d": ("float32", "ieee"), "e": ("float16", None)}
+    cases = [
+        {"operator": "x", "case": case, "shape": "1", "dtype": dtype, "labels": labels}
+        for case, (dtype, labels) in names.items()
+    ]
+    times = {"a": (1e6, 2e6, 9e6), "b": (4e6,), "c": (5e6,), "d": (10e6,)}
+    rows = [
+        {"ceiling": "matmul", "case": case, "round": i, "flops": 10**9, "duration_ns": value}
+        for case, values in times.items()
+        for i, value in enumerate(values)
+    ]
+    copy = {"ceiling": "copy", "round": 0, "moved_bytes": 8, "duration_ns": 1.0}
+    peaks = matmul_peaks(conform([*rows, copy], CEILINGS), conform(cases, CASES))
+    assert peaks == {"tensor_bf16": 500e9, "tensor_tf32": 200e9, "fp32": 100e9}
+    assert matmul_peaks(conform([], CEILINGS), conform([], CASES)) == {}
