@@ -33,6 +33,7 @@ from reports.format import (
 from reports.frames import Frames, Row, records
 from reports.launches import launch_table
 from reports.notes import reading_table
+from reports.plots import gallery
 from reports.render import page
 from reports.status import cases, variants
 from reports.summary import compare
@@ -68,7 +69,8 @@ def operator_page(
     Returns
     -------
     dict
-        Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg`` and ``<op>.bytes.svg``.
+        Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg``, ``<op>.bytes.svg``, and
+        one more figure of each of `reports.plots.gallery.KINDS`.
     """
     by_case = _by_case(frames, comparison)
     name = frames.operator
@@ -76,8 +78,11 @@ def operator_page(
         f"{name}.time.svg": time_figure(by_case),
         f"{name}.bytes.svg": bytes_figure(by_case),
     }
+    drawn = gallery.plots(frames, by_case)
+    figures |= {gallery.file_name(name, kind): plot.svg for kind, plot in drawn.items()}
     context = _context(frames, by_case, source)
     context |= {"stale": stale, "variants": _variants(frames, deep)}
+    context |= {"plots": gallery.shown(name, drawn, by_case)}
     return page(name, name, "operator.md.j2", context, figures)
 
 

@@ -16,7 +16,10 @@ shell.prefix(f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH;
 
 KNOWN_OPERATORS = discovery.names()
 PASSES = ("check", "build", "time", "nsys", "ncu")
-PAGE = ("md", "html", "time.svg", "bytes.svg")
+PAGE = (
+    *("md", "html", "time.svg", "bytes.svg", "roofline.svg"),
+    *("scaling.svg", "waves.svg", "occupancy.svg", "timeline.svg"),
+)
 ALL_FRAMES = (
     *("checks", "builds", "samples", "ceilings", "timeline", "counters"),
     *("coverage", "flags", "runs", "cases", "variants", "outcomes"),

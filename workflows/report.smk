@@ -24,6 +24,36 @@ rule report:
             category="{operator}",
             labels={"kind": "DRAM bytes"},
         ),
+        roofline=report(
+            "results/reports/{operator}.roofline.svg",
+            caption="report/roofline.rst",
+            category="{operator}",
+            labels={"kind": "roofline"},
+        ),
+        scaling=report(
+            "results/reports/{operator}.scaling.svg",
+            caption="report/scaling.rst",
+            category="{operator}",
+            labels={"kind": "scaling"},
+        ),
+        waves=report(
+            "results/reports/{operator}.waves.svg",
+            caption="report/waves.rst",
+            category="{operator}",
+            labels={"kind": "waves"},
+        ),
+        occupancy=report(
+            "results/reports/{operator}.occupancy.svg",
+            caption="report/occupancy.rst",
+            category="{operator}",
+            labels={"kind": "occupancy"},
+        ),
+        timeline=report(
+            "results/reports/{operator}.timeline.svg",
+            caption="report/timeline.rst",
+            category="{operator}",
+            labels={"kind": "timeline"},
+        ),
         comparison=f"{FRAMES}/comparison.parquet",
     log:
         f"{RESULTS}/logs/{{operator}}/report.log",

@@ -20,7 +20,8 @@ def test_operator_and_index(folder: Path, tmp_path: Path) -> None:
     assert main(["operator", str(folder), "--out", str(out), "--source", "live"]) == 0
     assert main(["index", str(folder), "--out", str(out), "--source", "live"]) == 0
     assert sorted(path.name for path in out.iterdir()) == [
-        *("gelu.bytes.svg", "gelu.html", "gelu.md", "gelu.time.svg"),
+        *("gelu.bytes.svg", "gelu.html", "gelu.md", "gelu.occupancy.svg", "gelu.roofline.svg"),
+        *("gelu.scaling.svg", "gelu.time.svg", "gelu.timeline.svg", "gelu.waves.svg"),
         *("index.html", "index.md"),
     ]
 

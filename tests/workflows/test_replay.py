@@ -45,7 +45,7 @@ def test_every_page_is_there_and_says_that_it_is_a_replay(rendered: Path) -> Non
         assert (reports / f"{name}.html").stat().st_size > 1000
     assert "](gelu.md)" in (reports / "index.md").read_text()
     assert 'href="gelu.html"' in (reports / "index.html").read_text()
-    for name in ("gelu.time.svg", "gelu.bytes.svg"):
+    for name in ("gelu.time.svg", "gelu.bytes.svg", "gelu.roofline.svg", "gelu.timeline.svg"):
         assert (reports / name).read_text().startswith("<?xml")
 
 
