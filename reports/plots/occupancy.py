@@ -28,12 +28,6 @@ from reports.plots.canvas import (
 HEIGHT = 1.9
 LAYOUT = Layout(columns=2)
 
-COLUMNS = [
-    *("variant", "kernel_demangled", "duration_ns", "compute_capability", "block_size"),
-    *("registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes"),
-    "occupancy_theoretical_pct",
-]
-
 VARIED = {
     "registers_per_thread": ("registers a thread", 32),
     "block_size": ("threads a block", 128),
@@ -66,8 +60,7 @@ def occupancy_figure(frames: Frames, by_case: choice.Rows, marks: Mapping[str, M
 def _longest(frames: Frames, case: str) -> dict[str, Row]:
     """Return the longest launch of each variant that has Triton kernels of its own."""
     ours = frames.counters["variant"].isin(frames.builds["variant"])
-    rows = frames.counters.loc[ours & (frames.counters["case"] == case), COLUMNS]
-    rows = rows.dropna(subset=["duration_ns"])
+    rows = frames.counters[ours & (frames.counters["case"] == case)].dropna(subset=["duration_ns"])
     longest = rows.sort_values("duration_ns", kind="stable").groupby("variant", sort=False).tail(1)
     return {row["variant"]: row for row in records(longest)}
 

@@ -61,7 +61,11 @@ def test_snakemake_makes_a_report_of_its_own(rendered: Path, tmp_path: Path) -> 
     code, output = snakemake(rendered, "reports/all", *REPLAY, "--report", str(target))
     assert code == 0, output
     report = target.read_text()
-    for caption in ("Median time of each variant of", "DRAM bytes that each variant of", "Kernels of"):
+    for caption in (
+        "Median time of each variant of",
+        "DRAM bytes that each variant of",
+        "Kernels of",
+    ):
         assert caption in report
     for category in ("All operators", "gelu"):
         assert f'"{category}"' in report
