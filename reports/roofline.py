@@ -114,7 +114,7 @@ def flops(counters: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     counters
-        The frame ``counters``, or what `reports.rollup.roll_up` makes of it.
+        The frame ``counters``, or what `parsers.rollup.roll_up` makes of it.
 
     Returns
     -------

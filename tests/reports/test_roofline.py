@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from parsers.captures import parse_pass
 from parsers.metrics import METRICS
+from parsers.rollup import roll_up
 from parsers.schemas import CASES, CEILINGS, COUNTERS, conform
 from reports.chips import find
-from reports.frames import records
-from reports.rollup import roll_up
+from reports.frames import KEY, records
 from reports.roofline import (
     COLUMNS,
     Roof,
@@ -164,7 +164,7 @@ def test_flops_by_type() -> None:
 def test_captured_matmuls() -> None:
     """The tensor cores of a 4096^3 matmul do 2 x 4096^3 FLOPs; one ReLU multiplies as well."""
     counters = parse_pass(ROOT / "captures" / "h200" / "matmul_relu" / "ncu")["counters"]
-    rolled = roll_up(counters)
+    rolled = roll_up(counters.dropna(subset=KEY), KEY)
     chip = find("NVIDIA H200")
     assert chip is not None
     found = place(counted(rolled), datasheet(chip))
