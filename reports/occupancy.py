@@ -17,7 +17,7 @@ Not covered:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,14 +114,17 @@ class Launch:
 def asked(row: Row) -> Launch | None:
     """Return what a row of the frame ``counters`` asked of an SM; None where it does not say.
 
-    The frame knows neither a launch's barriers nor the shared memory configured for it: one barrier
-    and the most that an SM has are assumed.
+    Where it lacks the barriers or the shared memory configured, one barrier and the most that an SM
+    has are assumed.
     """
     columns = ("block_size", "registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes")
     threads, registers, *shared = (row[column] for column in columns)
     if threads is None or registers is None or None in shared:
         return None
-    return Launch(threads, registers, sum(shared))
+    barriers, config = row.get("barriers"), row.get("shared_config_bytes")
+    return Launch(
+        threads, registers, sum(shared), 1 if barriers is None else barriers, config or None
+    )
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,8 @@ def what_if(cc: str, launch: Launch) -> pd.DataFrame:
     """Compute the occupancy over the registers a thread and over the size of a block, each alone.
 
     Shared memory a block stays as it is, though a kernel that is launched with other blocks mostly
-    needs another amount.
+    needs another amount. An SM is taken to be configured with the most shared memory that it has,
+    for the driver gives a launch what it needs.
 
     Returns
     -------
@@ -175,7 +179,7 @@ def what_if(cc: str, launch: Launch) -> pd.DataFrame:
     ValueError
         As `occupancy`.
     """
-    sm = _sm(cc)
+    sm, launch = _sm(cc), replace(launch, shared_config=None)
     registers = np.arange(1, MAX_REGISTERS + 1)
     threads = np.arange(WARP_THREADS, MAX_THREADS + 1, WARP_THREADS)
     own = int(_warps(launch.threads)) * WARP_THREADS
@@ -203,6 +207,8 @@ class Relief:
 def relief(cc: str, launch: Launch) -> Relief | None:
     """Return the least to give up for one block more on an SM.
 
+    An SM may be configured with all the shared memory that it has.
+
     None where giving up registers and shared memory does not help: warps, blocks or barriers limit,
     or the launch has less to give than the driver reserves.
 
@@ -211,7 +217,8 @@ def relief(cc: str, launch: Launch) -> Relief | None:
     ValueError
         As `occupancy`.
     """
-    sm, now = _sm(cc), occupancy(cc, launch)
+    sm, launch = _sm(cc), replace(launch, shared_config=None)
+    now = occupancy(cc, launch)
     blocks = now.blocks + 1
     fixed = [n for resource, n in now.limits.items() if resource not in {REGISTERS, SHARED}]
     per_block = _shared(sm, launch) // blocks // sm.shared_unit * sm.shared_unit
