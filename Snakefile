@@ -16,6 +16,7 @@ rule:
         expand("results/reports/{page}.{kind}", page=("index", "metrics"), kind=("md", "html")),
         expand("results/reports/{operator}.{kind}", operator=OPERATORS, kind=PAGE),
         expand(PARSED, operator=OPERATORS),
+        [page for operator in OPERATORS for page in deep_pages(operator)],
     message:
         "reports/all is complete"
 
@@ -38,6 +39,7 @@ for operator in KNOWN_OPERATORS:
             [f"results/reports/{operator}.{kind}" for kind in PAGE],
             "results/reports/metrics.html",
             expand(PARSED, operator=operator),
+            deep_pages(operator),
         message:
             f"reports/{operator} is complete"
 
@@ -54,6 +56,7 @@ include: "workflows/build.smk"
 include: "workflows/passes.smk"
 include: "workflows/parse.smk"
 include: "workflows/report.smk"
+include: "workflows/deep.smk"
 include: "workflows/captures.smk"
 include: "workflows/checks.smk"
 

@@ -2,19 +2,25 @@
 
 Each reader runs in a process of its own, in turn, and counts from before it opens the file to
 when it has its frame; imports are apart. Beside ours runs the plainest approach that there is,
-pandas' ``read_sql`` of the table of kernels alone: no names, no calls, no ranges.
+pandas' ``read_sql`` of the table of kernels alone: no names, no calls, no ranges; and where it is
+installed (``pip install nsys-ai``), a public reader that says the range of each kernel.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks.turns import HEADER, compare, measure, say
 
-READERS = ("parsers.nsys.launches", "pandas.read_sql of the kernel table alone")
+READERS = (
+    "parsers.nsys.launches",
+    "pandas.read_sql of the kernel table alone",
+    *(["nsys_ai: kernels with their ranges"] if importlib.util.find_spec("nsys_ai") else []),
+)
 
 
 def main() -> int:
@@ -53,9 +59,14 @@ def _read(reader: int, path: Path) -> None:
 
     if reader == 0:
         measure(lambda: len(nsys.launches(path)))
-    else:
+    elif reader == 1:
         query = "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL"
         measure(lambda: len(pd.read_sql_query(query, sqlite3.connect(path))))
+    else:
+        from nsys_ai import nvtx_attribution  # noqa: PLC0415
+
+        attribute = nvtx_attribution.attribute_kernels_to_nvtx
+        measure(lambda: len(attribute(sqlite3.connect(path), str(path))))
 
 
 if __name__ == "__main__":

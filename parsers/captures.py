@@ -12,7 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaError, SchemaErrors
 
-from parsers import ncu, nsys
+from parsers import deep, ncu, nsys
 from parsers.contract import DOMAIN, FORMAT, RUN_FILE, range_name
 from parsers.coverage import cover
 from parsers.errors import CaptureError
@@ -162,8 +162,9 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     -------
     dict
         ``checks``; ``builds``; ``samples`` and ``ceilings``; ``timeline`` and ``flags``; or
-        ``counters``, ``coverage`` and ``flags``, by the pass. Several reports of one pass are
-        concatenated; starts count within each report.
+        ``counters``, ``coverage`` and ``flags``, by the pass; of the deep pass also ``hotspots``
+        and ``advice``. Several reports of one pass are concatenated; starts count within each
+        report.
 
     Raises
     ------
@@ -189,11 +190,27 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
     _check_measured(
         run, frame, place, f"no launches in NVTX domain {DOMAIN} in the expected ranges"
     )
-    others = {}
+    others = _details(run, reports, parts) if run.pass_name == DEEP else {}
     if name == "counters":
         frame, others["coverage"] = cover(frame)
     frame, others["flags"] = flag(frame, name)
     return {name: frame, **others}
+
+
+def _details(
+    run: Run, reports: list[Path], counters: list[pd.DataFrame]
+) -> dict[str, pd.DataFrame]:
+    """Read what reports of the deep pass hold beside counters."""
+    parts = []
+    for path, counted in zip(reports, counters, strict=True):
+        with plain(path, run.remedy) as report:
+            parts.append(deep.details(report, counted))
+    return {
+        name: pd.concat([part[name] for part in parts], ignore_index=True)
+        if parts
+        else conform([], SCHEMAS[name])
+        for name in ("hotspots", "advice")
+    }
 
 
 def _parse(run: Run, parse: Parser, path: Path) -> pd.DataFrame:

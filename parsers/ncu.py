@@ -58,7 +58,7 @@ def parse(path: Path | str) -> pd.DataFrame:
     context = ncu_report.load_report(str(path))
     if context.num_ranges() == 0:
         raise CaptureError(path, "the report is truncated or damaged: nothing in it loads", REMEDY)
-    rows = _rows(path, _actions(context))
+    rows = _rows(path, actions(context))
     if not rows:
         raise CaptureError(path, "the report holds no launches", REMEDY)
     return conform([row | {"nsight_compute": version} for row in rows], COUNTERS)
@@ -104,7 +104,8 @@ def _rows(path: Path, actions: Iterable[Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _actions(context: Any) -> Iterator[Any]:
+def actions(context: Any) -> Iterator[Any]:
+    """Yield the launches of a loaded report, in the order of the rows of `parse`."""
     for index in range(context.num_ranges()):
         group = context.range_by_idx(index)
         for position in range(group.num_actions()):

@@ -27,3 +27,6 @@ STALLS: dict[str, str] = {
 
 UNTIL_HOPPER = frozenset({"gmma", "imc_miss"})
 """Reasons that no chip after compute capability 9.0 tells apart, by ``ncu --query-metrics``."""
+
+SAMPLED = {"gmma": "warpgroup_arrive", "no_instruction": "no_instructions"}
+"""What the sampler calls reasons that counters call otherwise."""

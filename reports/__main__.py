@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from reports.checks import CHECK_FRAMES, ChecksError, checks_page, faults
+from reports.deep import Deep, deep_page, load_deep
 from reports.frames import Frames, FramesError, load, read
 from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
 from reports.reference import metrics_page
@@ -51,8 +52,17 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     operator = commands.add_parser("operator", help="write one operator's comparison")
     operator.add_argument("folder", type=Path, help="folder of the operator's frames")
+    operator.add_argument(
+        "--deep",
+        nargs="+",
+        default=[],
+        metavar="VARIANT",
+        help="variants whose deep profile to link",
+    )
     index = commands.add_parser("index", help="write the index of the operators")
     index.add_argument("folders", type=Path, nargs="+", help="folders of frames")
+    deep = commands.add_parser("deep", help="write the deep profile of a variant")
+    deep.add_argument("folder", type=Path, help="folder of the frames of its capture")
     builds = commands.add_parser("builds", help="write what an operator compiles to here")
     builds.add_argument("folder", type=Path, help="folder of the frames builds and runs")
     checks = commands.add_parser("checks", help="write what the checks of operators found")
@@ -61,9 +71,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     gate.add_argument("folders", type=Path, nargs="+", help="folders of frames of check passes")
     gate.add_argument("--page", type=Path, required=True, help="the page that shows what was found")
     metrics = commands.add_parser("metrics", help="write what columns and counters mean")
-    for command in (operator, index, builds, checks, metrics):
+    for command in (operator, index, deep, builds, checks, metrics):
         command.add_argument("--out", type=Path, required=True, help="folder to write to")
-    for command in (operator, index):
+    for command in (operator, index, deep):
         command.add_argument("--source", choices=(LIVE, REPLAY), required=True)
         command.add_argument(
             "--source-sha256",
@@ -91,6 +101,9 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
     if options.command == "checks":
         return checks_page(_check_frames(options))
     current = dict(options.source_sha256)
+    if options.command == "deep":
+        profile = load_deep(options.folder)
+        return deep_page(profile, options.source, stale=_stale(profile, current))
     if options.command == "index":
         operators = [load(folder) for folder in options.folders]
         stale = [frames.operator for frames in operators if _stale(frames, current)]
@@ -99,7 +112,9 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
     comparison = compare(frames)
     _keep(comparison, options.folder / COMPARISON)
     stale_now = _stale(frames, current)
-    return operator_page(frames, options.source, stale=stale_now, comparison=comparison)
+    return operator_page(
+        frames, options.source, stale=stale_now, comparison=comparison, deep=options.deep
+    )
 
 
 def _gate(options: argparse.Namespace) -> None:
@@ -132,7 +147,7 @@ def _some(folder: Path, frames: tuple[str, ...]) -> dict[str, pd.DataFrame]:
     return {name: read(folder / f"{name}.parquet", name) for name in frames}
 
 
-def _stale(frames: Frames, current: dict[str, str]) -> bool:
+def _stale(frames: Frames | Deep, current: dict[str, str]) -> bool:
     """Say whether a pass ran on another source than the current one, where that is given."""
     now = current.get(frames.operator)
     measured = frames.runs["source_sha256"].dropna()

@@ -1,149 +1,146 @@
-"""What to try next: what other variants of the case already reach, else what the limit asks for."""
+"""Nsight's advice for a launch, and the reasons to set some of it aside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
-from reports.explain import EXCESS, LEVEL, NEAR_COPY
-from reports.format import code, count, digits, percent, quantity, times
-from reports.frames import Row
-from reports.limits import LIMITING_PCT, Kind
+import pandas as pd
 
-AT_ROOF = 0.9
-"""From 90 % of the measured roof on there is no more to gain than by other clocks."""
+from reports.frames import KEY, Row, records
 
-CONFLICTS = 0.1
-"""Bank conflicts are named from a tenth of the wavefronts of shared memory on."""
+NEAR_PEAK = 80
+"""Per cent of a peak from which on the rules of Nsight themselves call a kernel well used."""
 
-FEW_WARPS_PCT = 50.0
-"""Half of the warps that an SM can hold hide latency as well as all of them in most kernels."""
+_BUSY_TENSOR = 10
+"""Per cent of the tensor pipe's peak from which on a kernel's arithmetic is taken to be there."""
 
-_HELD: tuple[tuple[str, str], ...] = (
-    ("long_scoreboard", "more bytes in flight: wider or more independent loads"),
-    ("barrier", "fewer barriers, or smaller blocks"),
-    ("short_scoreboard", "fewer trips through shared memory"),
-    ("mio_throttle", "fewer trips through shared memory"),
-    ("lg_throttle", "wider loads and stores, fewer of them"),
-    ("math_pipe_throttle", "fewer instructions on the busiest pipe"),
-    ("wait", "more independent instructions a warp"),
-    ("gmma", "deeper pipelining of loads and tensor instructions"),
-    ("no_instruction", "smaller code, or work enough to warm it up"),
-    ("imc_miss", "fewer constants, or work enough to warm them up"),
-)
-
-_BY_KIND: dict[Kind, str] = {
-    Kind.LAUNCH: "fewer launches: fuse with neighbours, or a CUDA graph",
-    Kind.UNCOALESCED: "neighbouring lanes on neighbouring addresses; a tile in shared memory",
-    Kind.L2: "larger tiles: reuse in registers or shared memory",
-    Kind.CORES: "fewer instructions an element",
-    Kind.TENSOR: "larger tiles, deeper pipelining",
-    Kind.SPECIAL: "a cheaper approximation",
-    Kind.BALANCED: "another algorithm: several units are as busy",
-    Kind.UNKNOWN: "count pipes and stalls: a deep profile",
+_LAUNCH = [*KEY, "launch"]
+_PIPES = {
+    "DRAM": "dram_throughput_pct",
+    "L2": "l2_throughput_pct",
+    "the tensor pipe": "tensor_active_pct",
 }
+_MORE_WARPS = frozenset({"AchievedOccupancy", "TheoreticalOccupancy", "IssueSlotUtilization"})
+_FEWER_INSTRUCTIONS = frozenset({"FPInstructions", "ThreadDivergence"})
+_SECTOR_BYTES = 32
 
-_COMPUTE = {Kind.TENSOR, Kind.CORES}
 
-NOTHING = "nothing left"
-
-
-def next_steps(row: Row, part: Row, rows: list[Row], kind: Kind) -> list[str]:
-    """Return what to try, in order of effort: a library, torch.compile, Triton, then the limit.
+def set_aside(advice: pd.DataFrame, counters: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame:
+    """Say of each piece of advice whether it misleads.
 
     Parameters
     ----------
-    row, part
-        The variant's row of `reports.evidence.gather`, and the counters of the launches that have
-        most of its time.
-    rows
-        All rows of the case.
-    kind
-        What limits the variant.
+    advice, counters, hotspots
+        Frames of a deep profile. Advice for a launch outside of every range is left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns of ``advice`` and ``set_aside``: why it is of no help here; NA where it stands. What
+        was not collected sets nothing aside.
     """
-    return list(_faster(row, rows)) or [_own(row, part, kind)]
+    launches = counters.dropna(subset=_LAUNCH).merge(
+        _by_instruction(hotspots), on=_LAUNCH, how="left", validate="one_to_one"
+    )
+    facts = {tuple(row[key] for key in _LAUNCH): row for row in records(launches)}
+    kept = advice.dropna(subset=_LAUNCH).reset_index(drop=True)
+    reasons = [_reason(row, facts[tuple(row[key] for key in _LAUNCH)]) for row in records(kept)]
+    return kept.assign(set_aside=pd.array(reasons, dtype="string"))
 
 
-def effort(row: Row) -> int:
-    """Return how much work a variant is: 0 a library call, 1 torch.compile, 2 a Triton kernel."""
-    if row["triton"]:
-        return 2
-    return int(row["variant"] == "compiled")
+def _reason(advice: Row, launch: Row) -> str | None:
+    return next(filter(None, (why(advice, launch) for why in _WHY)), None)
 
 
-_WORDS = ("library", "torch.compile", "Triton")
+def _by_instruction(hotspots: pd.DataFrame) -> pd.DataFrame:
+    """Return of each launch what only its instructions tell.
 
-
-def _faster(row: Row, rows: list[Row]) -> Iterable[str]:
-    """Name the faster variants; more effort must buy more speed than what takes less."""
-    if row["slowdown"] is None:
-        return
-    reached = float(row["slowdown"])
-    for level, word in enumerate(_WORDS):
-        known = [r for r in rows if r["slowdown"] is not None and effort(r) == level]
-        best = min(known, key=lambda r: r["slowdown"], default=None)
-        if best is not None and reached / best["slowdown"] >= LEVEL:
-            reached = float(best["slowdown"])
-            how = "baseline" if best["baseline"] else word
-            yield f"{code(best['variant'])} ({how}): {times(row['slowdown'] / reached)}"
-
-
-def _own(row: Row, part: Row, kind: Kind) -> str:
-    """Return what the limit of a variant asks for that no other beats."""
-    if kind is Kind.DRAM:
-        return _moving(row, part)
-    if kind is Kind.LATENCY:
-        return _waiting(row, part)
-    if kind is Kind.SHARED:
-        return _sharing(part)
-    return _computing(row) if row["intense"] and kind in _COMPUTE else _BY_KIND[kind]
-
-
-def _computing(row: Row) -> str:
-    share = row["measured_share"]
-    if share is not None and share >= AT_ROOF:
-        return f"{NOTHING}: {percent(share)} of the measured roof"
-    rest = 1 - (row["parts_share"] or 1)
-    if rest >= 1 - AT_ROOF:
-        return f"shorten the other launches: {percent(rest)} of kernel time"
-    return "larger tiles, deeper pipelining"
-
-
-def _moving(row: Row, part: Row) -> str:
-    excess = row["amplification"]
-    if excess is not None and excess > EXCESS:
-        return f"another algorithm: it moves {times(excess)} the fewest bytes"
-    if (row["equal_copy_share"] or 0) >= NEAR_COPY:
-        return NOTHING
-    if (part["dram_throughput_pct"] or 0) >= LIMITING_PCT:
-        return "little left: DRAM is full, of hardly more than the fewest bytes"
-    return "more bytes in flight: wider or more independent loads"
-
-
-def _waiting(row: Row, part: Row) -> str:
-    """Find what keeps warps from hiding latency: too few blocks, few warps, or what they wait for.
-
-    Low occupancy is a problem only here: where a unit is busy, more warps would only queue for it.
+    ``specialised``: whether warps give registers to one another; ``wavefronts`` and
+    ``ideal_wavefronts`` of shared memory.
     """
-    blocks, sms = row["wave_blocks"], row["wave_sms"]
-    if blocks is not None and blocks < sms:
-        return f"more blocks: {count(blocks)} for {count(sms)} SMs; a larger case or a split"
-    reasons = {reason: part[f"stall_{reason}_warps"] or 0 for reason, _ in _HELD}
-    top = max(reasons, key=lambda reason: reasons[reason])
-    cure = dict(_HELD)[top] if reasons[top] else "what warps wait for is not known: a deep profile"
-    theoretical = row["occupancy_theoretical_pct"]
-    if theoretical is None or theoretical >= FEW_WARPS_PCT or row["more_blocks"] is None:
-        return cure
-    give = [f"{count(row['more_registers'])} registers a thread"] if row["more_registers"] else []
-    give += [f"{quantity(row['more_shared'], 'B')} of shared memory"] if row["more_shared"] else []
-    if not give:
-        return cure
-    gain = f"{digits(theoretical)} → {digits(row['more_pct'])} %"
-    return f"{cure}; or {' and '.join(give)} less for one more block an SM ({gain})"
+    rows = hotspots.dropna(subset=_LAUNCH)
+    rows = rows.assign(specialised=rows["sass"].str.contains("USETMAXREG").fillna(value=False))
+    groups = rows.groupby(_LAUNCH, sort=False)
+    wavefronts = groups[["shared_wavefronts", "shared_ideal_wavefronts"]].sum(min_count=1)
+    return wavefronts.join(groups["specialised"].any()).reset_index()
 
 
-def _sharing(part: Row) -> str:
-    conflicts = sum(part[f"shared_{way}_conflicts"] or 0 for way in ("load", "store"))
-    fronts = sum(part[f"shared_{way}_wavefronts"] or 0 for way in ("load", "store"))
-    if fronts and conflicts / fronts >= CONFLICTS:
-        return f"pad or swizzle: {percent(conflicts / fronts)} of wavefronts are bank conflicts"
-    return "more reuse in registers: larger tiles a warp"
+def _another_unit_is_busy(advice: Row, launch: Row) -> str | None:
+    """Set aside what asks for more warps or fewer instructions where they are not the limit."""
+    idle_pipes = advice["rule"] == "HighPipeUtilization" and advice["title"] == "Low Utilization"
+    if advice["rule"] not in _MORE_WARPS | _FEWER_INSTRUCTIONS and not idle_pipes:
+        return None
+    shares = {name: launch[column] for name, column in _PIPES.items() if launch[column] is not None}
+    busiest = max(shares, key=lambda name: shares[name], default="")
+    if busiest and shares[busiest] >= NEAR_PEAK:
+        return f"{busiest} is at {shares[busiest]:.1f} % of its peak, which this does not relieve"
+    return None
+
+
+def _warps_have_roles(advice: Row, launch: Row) -> str | None:
+    """Set aside what asks for more warps where few are the design."""
+    if advice["rule"] not in _MORE_WARPS or not launch["specialised"]:
+        return None
+    return "its warps have roles and trade registers (USETMAXREG): few warps are the design"
+
+
+def _loads_by_tma(advice: Row, launch: Row) -> str | None:
+    """Set aside what judges accesses of threads where data come by TMA."""
+    if advice["rule"] not in {"UncoalescedGlobalAccess", "MemoryCacheAccessPattern"}:
+        return None
+    tma = (launch["tma_load_bytes"] or 0) + (launch["tma_store_bytes"] or 0)
+    sectors = (launch["global_load_sectors"] or 0) + (launch["global_store_sectors"] or 0)
+    share = tma / max(1, tma + sectors * _SECTOR_BYTES)
+    if share < 0.9:
+        return None
+    return f"{share * 100:.1f} % of its bytes go by TMA, which no thread's access pattern touches"
+
+
+def _one_block_fills_an_sm(advice: Row, launch: Row) -> str | None:
+    """Set aside that the grid is small where a block fills an SM and nearly every SM has one."""
+    if (advice["rule"], advice["title"]) != ("LaunchConfiguration", "Small Grid"):
+        return None
+    limits = [value for key, value in launch.items() if key.startswith("limit_")]
+    known = [value for value in limits if value is not None]
+    if None in {launch["grid_size"], launch["sm_count"]} or min(known, default=0) != 1:
+        return None
+    share = launch["grid_size"] / launch["sm_count"]
+    if not 0.9 <= share <= 1:
+        return None
+    return f"a block fills an SM, and {launch['grid_size']} of {launch['sm_count']} SMs have one"
+
+
+def _tensor_cores_compute(advice: Row, launch: Row) -> str | None:
+    """Set aside the roofline of CUDA cores where tensor cores compute."""
+    active = launch["tensor_active_pct"]
+    if advice["rule"] != "SOLFPRoofline" or active is None or active < _BUSY_TENSOR:
+        return None
+    return f"its FLOPs are those of tensor cores, {active:.1f} % busy, which it does not count"
+
+
+def _nothing_is_compressible(advice: Row, _: Row) -> str | None:
+    """Set aside compression where nothing can be compressed."""
+    if advice["rule"] != "MemoryL2Compression" or " 0.00% " not in advice["message"]:
+        return None
+    return "only memory that was allocated as compressible is compressed; here none was"
+
+
+def _no_instruction_conflicts(advice: Row, launch: Row) -> str | None:
+    """Set aside bank conflicts that no instruction has."""
+    needed, ideal = launch["shared_wavefronts"], launch["shared_ideal_wavefronts"]
+    if advice["rule"] != "SharedMemoryConflicts" or needed is None or ideal is None:
+        return None
+    if needed > 1.01 * ideal:
+        return None
+    return f"no instruction has them: {needed:,} wavefronts by address, {ideal:,} without conflicts"
+
+
+_WHY: tuple[Callable[[Row, Row], str | None], ...] = (
+    _another_unit_is_busy,
+    _warps_have_roles,
+    _loads_by_tma,
+    _one_block_fills_an_sm,
+    _tensor_cores_compute,
+    _nothing_is_compressible,
+    _no_instruction_conflicts,
+)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from parsers.stalls import STALLS
-from reports import advice, limits
+from reports import limits, steps
 from reports.explain import EXCESS, NEAR_COPY
 from reports.format import TIMES, code, count, digits, percent, times
 from reports.frames import Row
@@ -131,7 +131,7 @@ def _diagnose(row: Row, rows: list[Row]) -> Bottleneck:
         evidence=tuple(_evidence(row, part, kind)),
         contradictions=contradictions,
         unseen=unseen,
-        next_steps=tuple(advice.next_steps(row, part, rows, kind)),
+        next_steps=tuple(steps.next_steps(row, part, rows, kind)),
     )
 
 

@@ -30,13 +30,14 @@ def gather(frames: Frames, compared: pd.DataFrame) -> pd.DataFrame:
         longest launch, and ``more_<field>``: what one block more of it on an SM would take
         (`reports.occupancy.relief`); ``roof_<column>``: `reports.roofline.place` under the
         datasheet's roof, ``measured_<column>``: the same of the time pass, under the measured roof;
-        ``asked_bytes``: all sectors and TMA bytes; ``floor_ns``: what the timer reads for nothing;
-        ``triton``: whether the build pass compiled kernels of it; ``opcodes``: its tensor-core
-        instructions in the build for this GPU.
+        ``asked_over_fewest``: the bytes that kernels ask the memory system for, of all sectors and
+        of TMA, over the fewest; ``tma_share``: that of TMA among them; ``wave_loss``: what the last
+        wave leaves unused; ``floor_ns``: what the timer reads for nothing; ``triton``: whether the
+        build pass compiled kernels of it; ``opcodes``: its tensor-core instructions in the build
+        for this GPU.
     """
     counters = frames.counters.dropna(subset=KEY)
     rolled = roll_up(counters, KEY)
-    rolled["asked_bytes"] = _asked(rolled)
     added = [
         rolled.drop(columns=[c for c in rolled if c in compared and c not in KEY]),
         _parts(counters),
@@ -47,17 +48,23 @@ def gather(frames: Frames, compared: pd.DataFrame) -> pd.DataFrame:
     frame = compared
     for more in added:
         frame = frame.merge(more, on=[c for c in KEY if c in more], how="left")
+    frame = frame.assign(**_asked(frame), wave_loss=1 - frame["wave_efficiency"])
     built = frames.builds["variant"].dropna().unique()
     frame["triton"] = frame["variant"].isin(built)
     frame["floor_ns"] = pd.Series(timing.floor(frames.ceilings), frame.index, dtype="Float64")
     return pd.concat([frame, *_roofs(frames, frame, compared)], axis="columns")
 
 
-def _asked(rolled: pd.DataFrame) -> pd.Series:
-    """Return the bytes that kernels ask the memory system for, before L1."""
-    sectors = (rolled["global_load_sectors"] + rolled["global_store_sectors"]).astype("Float64")
-    carried = rolled["tma_load_bytes"].fillna(0) + rolled["tma_store_bytes"].fillna(0)
-    return sectors * limits.SECTOR_BYTES + carried
+def _asked(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the bytes asked for, before any cache, over the fewest, and the share of TMA."""
+    sectors = (frame["global_load_sectors"] + frame["global_store_sectors"]).astype("Float64")
+    carried = (frame["tma_load_bytes"].fillna(0) + frame["tma_store_bytes"].fillna(0)).where(
+        sectors.notna()
+    )
+    whole = sectors * limits.SECTOR_BYTES + carried
+    least = frame["min_bytes"].where(frame["min_bytes"] > 0)
+    share = (carried / whole.where(whole > 0)).where(carried > 0)
+    return {"asked_over_fewest": whole / least, "tma_share": share}
 
 
 def _parts(counters: pd.DataFrame) -> pd.DataFrame:

@@ -300,13 +300,3 @@ def _served_by_l1(row: Row) -> str:
     if excess is None or excess > EXCESS or not hits:
         return ""
     return f", though DRAM moves no more for it, as {digits(hits)} % of its sectors hit L1"
-
-
-def occupancy(rows: list[Row]) -> str | None:
-    """Give the achieved occupancies: a high one is neither needed nor enough."""
-    values = [r["occupancy_achieved_pct"] for r in rows if r["occupancy_achieved_pct"] is not None]
-    if not values:
-        return None
-    low, high = digits(min(values)), digits(max(values))
-    said = f"{low} %" if low == high else f"{low} to {high} %"
-    return f"Occupancy achieved is {said} (ncu pass); nothing here shows it to be a cause."

@@ -8,12 +8,14 @@ from typing import Any
 import pandas as pd
 
 from parsers.contract import INTENSE
-from reports import tables
+from reports import analysis, tables
 from reports.benchmark import triton_table
+from reports.bottleneck import Bottleneck, diagnose
 from reports.builds import builds_table
 from reports.checks import checks_table
 from reports.columns import Table
 from reports.coverage import coverage_of
+from reports.evidence import gather
 from reports.figures import bytes_figure, time_figure
 from reports.format import (
     MISSING,
@@ -43,7 +45,12 @@ LIVE, REPLAY = "live", "replay"
 
 
 def operator_page(
-    frames: Frames, source: str, *, stale: bool = False, comparison: pd.DataFrame | None = None
+    frames: Frames,
+    source: str,
+    *,
+    stale: bool = False,
+    comparison: pd.DataFrame | None = None,
+    deep: Collection[str] = (),
 ) -> dict[str, str]:
     """Write one operator's comparison.
 
@@ -57,44 +64,49 @@ def operator_page(
         Whether the operator's source has changed since it was measured.
     comparison
         The frame that `compare` makes of ``frames``, where it is at hand.
+    deep
+        Names of the variants whose deep profile has a page, ``<op>/<variant>.md``.
 
     Returns
     -------
     dict
         Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg`` and ``<op>.bytes.svg``.
     """
-    by_case = _by_case(frames, comparison)
+    by_case = _by_case(
+        frames, gather(frames, compare(frames) if comparison is None else comparison)
+    )
     name = frames.operator
     figures = {
         f"{name}.time.svg": time_figure(by_case),
         f"{name}.bytes.svg": bytes_figure(by_case),
     }
-    context = _context(frames, by_case, source) | {"stale": stale}
+    context = _context(frames, by_case, source)
+    context |= {"stale": stale, "variants": _variants(frames, deep)}
     return page(name, name, "operator.md.j2", context, figures)
 
 
 def _by_case(frames: Frames, comparison: pd.DataFrame | None) -> dict[str, list[Row]]:
-    """Return the rows of the comparison frame by case."""
+    """Return the rows of the comparison frame, or of one that has more columns, by case."""
     rows = records(compare(frames) if comparison is None else comparison)
     return {case: [row for row in rows if row["case"] == case] for case in cases(frames)}
 
 
 def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict[str, Any]:
     """Return what the template of an operator's page shows."""
-    verdicts, name = _verdicts(frames, by_case), frames.operator
+    found = {case: diagnose(rows) for case, rows in by_case.items()}
+    verdicts, name = _verdicts(frames, by_case, found), frames.operator
     return {
         "title": escape(name),
         "computes": [escape(text) for text in frames.runs["summary"].dropna().unique()[:1]],
         "summary": _summary(frames),
         "source": source,
-        "recorded": _recorded(frames.runs),
+        "recorded": recorded(frames.runs),
         "source_file": code(f"kernels/{name}.py"),
         "sources": frames.runs["source_sha256"].nunique(),
         "apart": listing(code(name) for name in _measured_apart(frames)),
         "figures": {"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
-        "glance": _glance(verdicts),
-        "variants": _variants(frames),
-        "parts": _parts(frames, by_case, verdicts),
+        "glance": _glance(verdicts, found),
+        "parts": _parts(frames, by_case, verdicts, found),
         "build_note": _build_note(frames),
         "times": TIMES,
         "missing": MISSING,
@@ -134,11 +146,11 @@ def index_page(
                 status += ", older than the source"
             rows.append((link, *_verdict_cells(verdict), status))
     headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of equal copy", "Status")
-    recorded = "; ".join(dict.fromkeys(_recorded(frames.runs) for frames in listed))
+    taken = "; ".join(dict.fromkeys(recorded(frames.runs) for frames in listed))
     context = {
         "summary": f"{plural(len(listed), 'operator')}, {plural(len(rows), 'case')}.",
         "source": source,
-        "recorded": recorded,
+        "recorded": taken,
         "operators": Table(headers, tuple(rows), left=3),
         "triton": triton_table(compared),
         "intense": INTENSE,
@@ -173,11 +185,19 @@ def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
     return page(f"{name}.builds", f"{name}: builds", "builds.md.j2", context)
 
 
-def _verdicts(frames: Frames, by_case: dict[str, list[Row]]) -> list[Verdict]:
+def _verdicts(
+    frames: Frames,
+    by_case: dict[str, list[Row]],
+    found: Mapping[str, list[Bottleneck]] | None = None,
+) -> list[Verdict]:
     bandwidth = copy_bandwidth(frames.ceilings)
     caches = frames.runs["l2_bytes"].dropna()
     l2_bytes = None if caches.empty else float(caches.iloc[0])
-    return [judge(case, rows, bandwidth, l2_bytes) for case, rows in by_case.items()]
+    limits = found or {}
+    return [
+        judge(case, rows, bandwidth, l2_bytes, limits.get(case, []))
+        for case, rows in by_case.items()
+    ]
 
 
 def _verdict_cells(verdict: Verdict) -> tuple[str, ...]:
@@ -202,9 +222,15 @@ def _gain(best: Row) -> str:
     return times(best["speedup"], 4) + bracket(low, high)
 
 
-def _glance(verdicts: list[Verdict]) -> Table:
-    rows = tuple(_verdict_cells(verdict) for verdict in verdicts)
-    return Table(("Case", "Fastest", "Speed-up [95 %]", "Of equal copy"), rows, left=2)
+def _glance(verdicts: list[Verdict], found: dict[str, list[Bottleneck]]) -> Table:
+    rows = []
+    for verdict in verdicts:
+        case, fastest, *others = _verdict_cells(verdict)
+        kinds = {one.variant: str(one.kind) for one in found[verdict.case]}
+        limit = kinds.get(verdict.fastest[0], MISSING) if verdict.fastest else MISSING
+        rows.append((case, fastest, limit, *others))
+    headers = ("Case", "Fastest", "Limit", "Speed-up [95 %]", "Of equal copy")
+    return Table(headers, tuple(rows), left=3)
 
 
 def _status(rows: list[Row]) -> str:
@@ -215,7 +241,10 @@ def _status(rows: list[Row]) -> str:
 
 
 def _parts(
-    frames: Frames, by_case: dict[str, list[Row]], verdicts: list[Verdict]
+    frames: Frames,
+    by_case: dict[str, list[Row]],
+    verdicts: list[Verdict],
+    found: dict[str, list[Bottleneck]],
 ) -> list[dict[str, Any]]:
     order = {name: i for i, name in enumerate(variants(frames))}
     launches = records(launch_table(frames.counters, frames.timeline))
@@ -230,9 +259,15 @@ def _parts(
                 "facts": facts.get(verdict.case, "Its sizes are not recorded."),
                 "verdict": verdict,
                 "time": tables.time_table(rows, floor(frames.ceilings)),
-                "memory": tables.memory_table(rows),
+                "limits": analysis.limits_table(found[verdict.case]),
+                "unseen": analysis.unseen(found[verdict.case]),
+                "memory": analysis.memory_table(rows),
+                "coalescing": analysis.coalescing_table(rows),
                 "below_fewest": any((row["amplification"] or 1) < 1 for row in rows),
-                "occupancy": tables.occupancy_table(rows),
+                "occupancy": analysis.occupancy_table(rows),
+                "throughput": analysis.throughput_table(rows),
+                "compute": analysis.compute_table(rows),
+                "between": analysis.between_table(rows),
                 "launches": tables.launches_table(
                     [row for row in launches if row["case"] == verdict.case]
                 ),
@@ -260,12 +295,16 @@ def _extents(case: Row) -> list[str]:
     return [f"{axis} {extent}" for axis, extent in zip(axes, extents, strict=True)]
 
 
-def _variants(frames: Frames) -> list[str]:
+def _variants(frames: Frames, deep: Collection[str]) -> list[str]:
     return [
         f"{code(row['variant'])}{', the baseline' if row['baseline'] else ''}: "
-        f"{escape(row['summary'])}"
+        f"{escape(row['summary'])}{_link(frames.operator, row['variant'], deep)}"
         for row in records(frames.variants)
     ]
+
+
+def _link(operator: str, variant: str, deep: Collection[str]) -> str:
+    return f" ([in depth]({operator}/{variant}.md))" if variant in deep else ""
 
 
 def _appendix(frames: Frames, source: str) -> dict[str, Any]:
@@ -292,7 +331,7 @@ def _summary(frames: Frames) -> str:
     return f"{number} of {code(frames.operator)} in {plural(len(cases(frames)), 'case')}{where}."
 
 
-def _recorded(runs: Any) -> str:
+def recorded(runs: Any) -> str:
     """Say where, when and at which commit the captures were taken."""
     gpus = [escape(gpu) for gpu in runs["gpu"].dropna().unique()]
     dates = sorted({escape(date[:10]) for date in runs["date"].dropna()})

@@ -21,6 +21,7 @@ ALL_FRAMES = (
     *("checks", "builds", "samples", "ceilings", "timeline", "counters"),
     *("coverage", "flags", "runs", "cases", "variants", "outcomes"),
 )
+DEEP_FRAMES = ("counters", "hotspots", "advice", "runs", "cases", "variants", "outcomes")
 CHECK_FRAMES = ("checks", "sanitizer", "runs", "cases", "outcomes")
 
 
@@ -116,6 +117,7 @@ START = time.time()
 
 wildcard_constraints:
     operator="|".join(KNOWN_OPERATORS),
+    variant="[a-z0-9_]+",
 
 
 def python_files(folder):
@@ -143,6 +145,14 @@ def source_hash(operator):
         return discovery.source_sha256(operator)
     except discovery.OperatorError:
         return "unreadable"
+
+
+def variants(operator):
+    """Return the names of an operator's variants; those of a broken module are not known."""
+    try:
+        return discovery.variants(operator)
+    except discovery.OperatorError:
+        return ()
 
 
 def operator_source(wildcards):
@@ -205,6 +215,56 @@ def all_captures(wildcards):
     )
 
 
+def profiled(operator):
+    """Return the variants of an operator that have a deep profile, in order."""
+    folder = Path(CAPTURES, operator, "deep")
+    return [name for name in variants(operator) if (folder / name / "run.json").is_file()]
+
+
+def deep_pages(operator):
+    """Return the pages of an operator's deep profiles, which its own page links to."""
+    kinds = ("md", "html")
+    return [f"results/reports/{operator}/{v}.{kind}" for v in profiled(operator) for kind in kinds]
+
+
+def deep_option(wildcards):
+    """Return the option that names the variants whose deep profile has a page."""
+    names = profiled(wildcards.operator)
+    return f"--deep {' '.join(names)}" if names else ""
+
+
+def deep_capture(wildcards):
+    """Return what the deep pass wrote for a variant, or the files of its recorded capture."""
+    folder = Path(CAPTURES, wildcards.operator, "deep", wildcards.variant)
+    if SOURCE == "live":
+        return [str(folder)]
+    if not folder.is_dir():
+        recorded = [f"{path.parts[-4]}/{path.parts[-2]}" for path in recorded_profiles()]
+        raise WorkflowError(
+            f"reports/{wildcards.operator}/{wildcards.variant}: no deep profile of it is recorded;"
+            f" measure it on a GPU and keep it with `snakemake captures/record`, or choose one that"
+            f" is: {', '.join(recorded) or 'none'}"
+        )
+    return sorted(map(str, folder.iterdir()))
+
+
+def recorded_profiles():
+    """Return the `run.json` of each deep profile of this GPU that is recorded."""
+    return sorted(Path("captures", GPU).glob("*/deep/*/run.json"))
+
+
+def folder_of_capture(wildcards):
+    """Return the folder of a variant's deep profile."""
+    return f"{CAPTURES}/{wildcards.operator}/deep/{wildcards.variant}"
+
+
+def provenance_of_operator(wildcards):
+    """Return the options that say where frames come from and what the source is now."""
+    return (
+        f"--source {SOURCE} --source-sha256 {wildcards.operator}={source_hash(wildcards.operator)}"
+    )
+
+
 def checked_frames(_):
     """Return the frames of every operator's checks; what is not measured cannot be checked."""
     if SOURCE != "live":
@@ -231,7 +291,7 @@ def landing():
     """Return the lines that say where to look: the index, or else the pages of this run."""
     written = [
         page
-        for page in sorted(Path("results/reports").glob("*.md"))
+        for page in sorted(Path("results/reports").rglob("*.md"))
         if page.stat().st_mtime >= START
     ]
     index = [page for page in written if page.name == "index.md"]

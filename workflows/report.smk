@@ -35,11 +35,12 @@ rule report:
         frames=folders_of_frames,
         reports=folder_of_output,
         provenance=provenance,
+        deep=deep_option,
     message:
         "report {wildcards.operator}: {output.markdown}"
     shell:
         "python -m reports operator {params.frames} --out {params.reports}"
-        " {params.provenance} 2> {log}"
+        " {params.provenance} {params.deep} 2> {log}"
 
 
 rule index:

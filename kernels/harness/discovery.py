@@ -79,6 +79,26 @@ def load(name: str, folder: Path = FOLDER) -> Operator:
     return operator
 
 
+def variants(name: str, folder: Path = FOLDER) -> tuple[str, ...]:
+    """Return the names of an operator's variants, in order, by its source text.
+
+    They are the texts that calls of ``Variant`` begin with. A module without such a call takes its
+    variants from those that it imports: the ones that it names, or all where it names none.
+
+    Raises
+    ------
+    OperatorError
+        As `source_files` does.
+    """
+    own, files = _module_file(name, folder), source_files(name, folder)
+    made, words = _texts(own.read_bytes())
+    if made:
+        return made
+    others = [_texts(path.read_bytes())[0] for path in files if path != own]
+    known = dict.fromkeys(variant for found in others for variant in found)
+    return tuple(variant for variant in known if variant in words) or tuple(known)
+
+
 def source_files(name: str, folder: Path = FOLDER) -> tuple[Path, ...]:
     """Return the files that an operator's results depend on, sorted.
 
@@ -161,3 +181,22 @@ def _imported_modules(content: bytes, name: str, parents: tuple[str, ...]) -> tu
             module = ".".join([*base, *([node.module] if node.module else [])])
             found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
     return tuple(found)
+
+
+@cache
+def _texts(content: bytes) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the texts that calls of ``Variant`` begin with, in order, and every text there is."""
+    made: dict[tuple[int, int], str] = {}
+    words: set[str] = set()
+    for node in ast.walk(ast.parse(content)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words.add(node.value)
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "Variant"
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            made[node.lineno, node.col_offset] = str(node.args[0].value)
+    return tuple(made[place] for place in sorted(made)), frozenset(words)

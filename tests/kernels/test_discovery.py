@@ -42,7 +42,8 @@ def test_gelu_is_there() -> None:
 
 def test_looking_imports_neither_torch_nor_triton() -> None:
     code = (
-        "import sys; from kernels.harness import discovery as d; d.names(); d.source_sha256('gelu')"
+        "import sys; from kernels.harness import discovery as d; d.source_sha256(d.names()[0])"
+        "; d.variants('gelu')"
         "; assert not {'torch', 'triton', 'pandas'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
@@ -117,3 +118,27 @@ def test_source_that_is_not_python(folder: Path) -> None:
     (folder / "toy.py").write_text("def broken(:")
     with pytest.raises(OperatorError, match=r"^kernels/toy\.py: not Python, .*; mend the module$"):
         discovery.source_sha256("toy", folder)
+
+
+@pytest.mark.parametrize("name", discovery.names())
+def test_variants_are_known_without_an_import(name: str) -> None:
+    loaded = tuple(variant.name for variant in discovery.load(name).variants)
+    assert discovery.variants(name) == loaded
+
+
+def test_variants_of_other_modules(folder: Path) -> None:
+    calls = (
+        "VARIANTS = (Variant('b', abs, ''), spec.Variant(name), Variant('a', abs, 'c'), print(1))"
+    )
+    (folder / "toy_fine.py").write_text(calls)
+    assert discovery.variants("toy_fine", folder) == ("b", "a")
+    (folder / "toy_all.py").write_text("from kernels.toy_fine import VARIANTS")
+    assert discovery.variants("toy_all", folder) == ("b", "a")
+    (folder / "toy_some.py").write_text("from kernels.toy_fine import VARIANTS; NAMES = {'a', 'c'}")
+    assert discovery.variants("toy_some", folder) == ("a",)
+
+
+def test_variants_of_a_module_that_is_not_python(folder: Path) -> None:
+    (folder / "toy_bad.py").write_text("def broken(:")
+    with pytest.raises(OperatorError, match=r"^kernels/toy_bad\.py: not Python"):
+        discovery.variants("toy_bad", folder)

@@ -111,6 +111,15 @@ def test_where_roles_are_handed_out() -> None:
     assert not sanitize.handouts_of(attention.variant("triton"))
 
 
+def test_it_is_told_of_the_variants_that_hand_out_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"status": "ok", "errors": 0, "reason": "not counted: 1 of how Triton hands out roles"}
+    monkeypatch.setattr(sanitize, "_verdict", lambda *_: told)
+    monkeypatch.setattr("kernels.harness.profilers.require", lambda _: None)
+    rows = sanitize.sanitize(discovery.load("attention"))
+    reasons = {row["variant"]: row["reason"] for row in rows}
+    assert reasons == {"triton": None, "triton_hopper": told["reason"]}
+
+
 def test_without_the_tool_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HarnessError, match="compute-sanitizer: not on PATH; install the CUDA"):

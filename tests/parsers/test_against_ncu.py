@@ -50,7 +50,7 @@ def test_launches_carry_the_range_and_block_that_ncu_prints(
 ) -> None:
     ranges = "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
     for (_, row), line in zip(counters.iterrows(), printed, strict=True):
-        assert f':roofsnake:{row["operator"]}/{row["variant"]}/{row["case"]}:' in line[ranges]
+        assert f":roofsnake:{row['operator']}/{row['variant']}/{row['case']}:" in line[ranges]
         assert line["Block Size"] == f"({row['block_x']}, {row['block_y']}, {row['block_z']})"
         assert line["Grid Size"] == f"({row['grid_x']}, {row['grid_y']}, {row['grid_z']})"
         assert row["kernel"] in line["Kernel Name"]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from reports import advice, limits
+from reports import limits
 from reports.bottleneck import Bottleneck, Confidence, diagnose
 from reports.evidence import gather
 from reports.frames import Row, records
 from reports.limits import UNITS, Kind, limit, near, wasted
+from reports.steps import NOTHING
 from reports.summary import compare
 from tests.reports.data import counter_rows, make, timeline_rows
 
@@ -269,7 +270,7 @@ def test_evidence() -> None:
     assert said(alone(floor_ns=50e3)) == ["empty timer 50.0 % (time)"]
 
 
-def steps(**changes: Any) -> str:
+def step_of(**changes: Any) -> str:
     (step,) = alone(**changes).next_steps
     return step
 
@@ -280,8 +281,8 @@ def steps(**changes: Any) -> str:
         ({"dram_throughput_pct": 90, "amplification": 1.11}, "another algorithm: it moves 1.11×"),
         ({"dram_throughput_pct": 90, "amplification": 1.10}, "little left"),
         ({"dram_throughput_pct": 70}, "more bytes in flight"),
-        ({"dram_throughput_pct": 70, "equal_copy_share": 0.9}, advice.NOTHING),
-        ({"tensor_active_pct": 90, "intense": True, "measured_share": 0.9}, advice.NOTHING),
+        ({"dram_throughput_pct": 70, "equal_copy_share": 0.9}, NOTHING),
+        ({"tensor_active_pct": 90, "intense": True, "measured_share": 0.9}, NOTHING),
         ({"tensor_active_pct": 90, "intense": True, "measured_share": 0.89}, "larger tiles"),
         (
             {"tensor_active_pct": 90, "intense": True, "parts_share": 0.9},
@@ -295,25 +296,25 @@ def steps(**changes: Any) -> str:
     ],
 )
 def test_what_is_left_for_the_fastest(changes: dict[str, Any], step: str) -> None:
-    assert steps(**changes).startswith(step)
+    assert step_of(**changes).startswith(step)
 
 
 def test_bank_conflicts_are_named_from_a_tenth_on() -> None:
     part = {"part_shared_load_conflicts": 10, "part_shared_load_wavefronts": 100}
-    assert steps(shared_throughput_pct=90, **part).startswith("pad or swizzle: 10.0 %")
+    assert step_of(shared_throughput_pct=90, **part).startswith("pad or swizzle: 10.0 %")
     fewer = part | {"part_shared_load_conflicts": 9}
-    assert steps(shared_throughput_pct=90, **fewer).startswith("more reuse")
+    assert step_of(shared_throughput_pct=90, **fewer).startswith("more reuse")
 
 
 def test_low_occupancy_is_a_problem_only_of_latency() -> None:
     few: dict[str, Any] = {"occupancy_theoretical_pct": 18.75, "more_blocks": 4, "more_pct": 25.0}
     few |= {"more_registers": 32, "more_shared": 0}
-    assert steps(**few) == (
+    assert step_of(**few) == (
         "more bytes in flight: wider or more independent loads; or 32 registers a thread less for "
         "one more block an SM (18.8 → 25.0 %)"
     )
-    assert "registers" not in steps(**few | {"occupancy_theoretical_pct": 50.0})
-    assert "registers" not in steps(**few | {"dram_throughput_pct": 85.0})
+    assert "registers" not in step_of(**few | {"occupancy_theoretical_pct": 50.0})
+    assert "registers" not in step_of(**few | {"dram_throughput_pct": 85.0})
 
 
 def test_faster_variants_come_in_order_of_effort_and_must_be_worth_it() -> None:

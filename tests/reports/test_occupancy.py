@@ -45,7 +45,7 @@ def extras(report: Path) -> list[dict[str, int]]:
     names = {"barriers": "launch__barrier_count", "shared_config": "launch__shared_mem_config_size"}
     return [
         {field: int(action.metric_by_name(name).value()) for field, name in names.items()}
-        for action in ncu._actions(ncu_report.load_report(str(report)))
+        for action in ncu.actions(ncu_report.load_report(str(report)))
     ]
 
 

@@ -336,12 +336,6 @@ def test_coalescing() -> None:
     assert "`b` uses 4.0 bytes of a sector loaded." in str(explain.coalescing([full, part, tma]))
 
 
-def test_occupancy_is_information() -> None:
-    rows = [row(v, 1.0, occupancy_achieved_pct=p) for v, p in (("a", 50.0), ("b", 80.0))]
-    assert "50.0 to 80.0 %" in str(explain.occupancy(rows))
-    assert explain.occupancy([row("a", 1.0)]) is None
-
-
 def test_uncoalesced_gelu() -> None:
     counters = counter_rows()
     counters[-1] = launch("triton", 0, load_bytes_per_sector=4.0)
