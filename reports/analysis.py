@@ -148,7 +148,11 @@ def _waits(row: Row) -> str:
 
 
 def compute_table(rows: list[Row]) -> Table:
-    """Tabulate FLOPs and the roofline: the ncu pass, for the measured roof the time pass."""
+    """Tabulate FLOPs and the roofline: the ncu pass, for the measured roof the time pass.
+
+    Empty where the cost model has no FLOPs.
+    """
+    rows = [row for row in rows if row["flops"]]
     return table(
         [
             names(rows),

@@ -235,11 +235,11 @@ def _evidence(row: Row, part: Row, kind: Kind) -> Iterable[Fact]:
     if kind is Kind.DRAM and row["equal_copy_share"] is not None:
         yield Fact("of equal copy", 100 * row["equal_copy_share"], "%", "time")
     if (row["amplification"] or 0) > EXCESS and kind is not Kind.TENSOR:
-        yield Fact("of the fewest bytes", row["amplification"], TIMES, "ncu")
+        yield Fact("moved over fewest", row["amplification"], TIMES, "ncu")
     if kind is Kind.TENSOR and row["measured_share"] is not None:
         yield Fact("of measured roof", 100 * row["measured_share"], "%", "time")
     if part is not row and (row["parts_share"] or 1) < 1:
-        yield Fact("of kernel time", 100 * row["parts_share"], "%", "ncu")
+        yield Fact("in launches of", 100 * row["parts_share"], "% of kernel time", "ncu")
     lost = 1 - (1 if row["wave_efficiency"] is None else row["wave_efficiency"])
     if lost >= TAIL:
         single = row["wave_blocks"] < row["wave_sms"]

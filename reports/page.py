@@ -38,7 +38,7 @@ from reports.notes import reading_table
 from reports.render import page
 from reports.status import cases, variants
 from reports.summary import compare
-from reports.timing import copy_bandwidth, floor
+from reports.timing import floor
 from reports.verdict import Verdict, judge
 
 LIVE, REPLAY = "live", "replay"
@@ -190,14 +190,10 @@ def _verdicts(
     by_case: dict[str, list[Row]],
     found: Mapping[str, list[Bottleneck]] | None = None,
 ) -> list[Verdict]:
-    bandwidth = copy_bandwidth(frames.ceilings)
     caches = frames.runs["l2_bytes"].dropna()
     l2_bytes = None if caches.empty else float(caches.iloc[0])
     limits = found or {}
-    return [
-        judge(case, rows, bandwidth, l2_bytes, limits.get(case, []))
-        for case, rows in by_case.items()
-    ]
+    return [judge(case, rows, l2_bytes, limits.get(case, [])) for case, rows in by_case.items()]
 
 
 def _verdict_cells(verdict: Verdict) -> tuple[str, ...]:

@@ -47,7 +47,6 @@ class Verdict:
 def judge(
     case: str,
     rows: list[Row],
-    bandwidth: float | None = None,
     l2_bytes: float | None = None,
     limits: Sequence[Bottleneck] = (),
 ) -> Verdict:
@@ -59,8 +58,6 @@ def judge(
         Its name.
     rows
         Its rows of the comparison frame.
-    bandwidth
-        Measured copy bandwidth in B/s.
     l2_bytes
         Size of the L2 cache in bytes.
     limits
@@ -79,7 +76,7 @@ def judge(
         headline=_headline(ranked, level, base),
         reasons=(
             *_limits(ranked[0], base, limits),
-            *_reasons(ranked, level, base, bandwidth, l2_bytes, limits),
+            *_reasons(ranked, level, base, l2_bytes, limits),
         ),
         doubts=(*_doubts(rows, level), *_contradictions(limits)),
     )
@@ -144,7 +141,6 @@ def _reasons(
     ranked: list[Row],
     level: list[Row],
     base: Row | None,
-    bandwidth: float | None,
     l2_bytes: float | None,
     limits: Sequence[Bottleneck],
 ) -> list[str]:
@@ -157,7 +153,7 @@ def _reasons(
         said += explain.difference(near, best, l2_bytes)
     if any(one.variant == best["variant"] and one.kind is Kind.LAUNCH for one in limits):
         return said
-    sentences = (explain.bound(best, bandwidth, l2_bytes), explain.coalescing(ranked))
+    sentences = (explain.beyond_copy(best, l2_bytes), explain.coalescing(ranked))
     return said + [sentence for sentence in sentences if sentence is not None]
 
 

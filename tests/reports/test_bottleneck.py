@@ -252,7 +252,7 @@ def test_evidence() -> None:
     assert said(moving) == [
         "DRAM 85.0 % (ncu)",
         "of equal copy 20.0 % (time)",
-        "of the fewest bytes 3.90× (ncu)",
+        "moved over fewest 3.90× (ncu)",
     ]
     assert said(alone(tensor_active_pct=85.0, measured_share=0.9)) == [
         "tensor pipe 85.0 % (ncu)",
@@ -337,7 +337,7 @@ def test_the_limits_of_launches_reach_the_variant() -> None:
     rows = records(gather(frames, compare(frames)))
     naive = next(found for found in diagnose(rows) if found.variant == "naive")
     assert (naive.kind, naive.confidence) == (Kind.DRAM, Confidence.HIGH)
-    assert "of the fewest bytes 10.6×" in map(str, naive.evidence)
+    assert "moved over fewest 10.6×" in map(str, naive.evidence)
     assert naive.next_steps[0].startswith("`builtin` (library): 10.")
     assert set(naive.unseen) == {"pipes", "L2", "shared memory", "stalls"}
 

@@ -154,6 +154,6 @@ def test_a_contradiction_is_said() -> None:
 def test_naive_softmax_moves_four_times_the_fewest_bytes() -> None:
     """Maximum, difference, exp, sum and quotient move 8 M N elements, a fused one 2 M N."""
     naive = verdicts("softmax")["8192x8192-float32", "naive"]
-    (moved,) = [fact for fact in naive.evidence if fact.name == "of the fewest bytes"]
+    (moved,) = [fact for fact in naive.evidence if fact.name == "moved over fewest"]
     assert moved.value == pytest.approx(4, abs=0.15)
     assert [step.split()[0] for step in naive.next_steps] == ["`builtin`", "`compiled`", "`triton`"]
