@@ -136,8 +136,13 @@ def _diagnose(row: Row, rows: list[Row]) -> Bottleneck:
 
 
 def _part(row: Row) -> Row:
-    """Return the counters that decide: of the launches with half of the time, else of all."""
-    if (row["parts_share"] or 0) < DOMINANT:
+    """Return the counters that decide: of the launches with half of the time, else of all.
+
+    A unit that is busy on the average of all launches limits them, even where most of them are just
+    below that.
+    """
+    waits = row["parts_limit"] == Kind.LATENCY and limits.limit(row) is not Kind.LATENCY
+    if waits or (row["parts_share"] or 0) < DOMINANT:
         return row
     return {
         key.removeprefix("part_"): value for key, value in row.items() if key.startswith("part_")

@@ -241,6 +241,8 @@ def test_half_of_the_kernel_time_decides() -> None:
     assert alone(**mixed, parts_share=0.5).kind is Kind.CORES
     rest = alone(**mixed, parts_share=0.49)
     assert (rest.kind, rest.confidence) == (Kind.DRAM, Confidence.MEDIUM)
+    below = mixed | {"parts_limit": "latency-bound", "part_dram_throughput_pct": 59.0}
+    assert alone(**below, parts_share=0.9).kind is Kind.DRAM
 
 
 def said(found: Bottleneck) -> list[str]:

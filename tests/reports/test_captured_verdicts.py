@@ -73,8 +73,8 @@ EXPECTED = (
     ("gelu_backward", "8192x8192-float32", "naive", Kind.DRAM),
     ("gelu_backward", "8192x8192-float32", "triton", Kind.DRAM),
     ("gelu_backward", "8192x8192-bfloat16", "compiled", Kind.CORES),
-    # Three quarters of the time are launches that keep DRAM at 56 % and SMs below 60 %.
-    ("layer_norm", "16384x4096-float32", "naive", Kind.LATENCY),
+    # Three quarters of the time are launches that keep DRAM at 55 %, but all have 62 % on average.
+    ("layer_norm", "16384x4096-float32", "naive", Kind.DRAM),
     ("layer_norm", "16384x4096-float32", "triton", Kind.DRAM),
     ("layer_norm_backward", "16384x4096-float32", "naive", Kind.DRAM),
     ("layer_norm_backward", "16384x4096-float32", "triton", Kind.DRAM),
