@@ -10,7 +10,12 @@ from typing import Any
 from reports.format import MISSING, bracket, cell, cell_code, column, count, scale
 from reports.frames import Row
 
-_TEXT = frozenset({"Cases", "Config", "Limiter", "Reason", "Says", "Status", "Triton"})
+_TEXT = frozenset(
+    {
+        *("Cases", "Config", "Limiter", "Most wait for", "One block more", "Opcodes"),
+        *("Reason", "Says", "Status", "Triton", "Type"),
+    }
+)
 """Headers of text columns that stand right of the numbers."""
 
 

@@ -40,6 +40,12 @@ MOSTLY_READ = 0.75
 """A copy reads half of its bytes. From three quarters on a case is no copy: reading alone can be
 faster, and a share of a copy's rate above 100 % is then nothing odd."""
 
+MOSTLY_HIT = 50.0
+"""L1 serves what other accesses leave of a sector, if at least half of the sectors hit it."""
+
+MOSTLY_TMA = 0.5
+"""Sectors say little of a kernel that moves half of its bytes without them."""
+
 IDLE = 0.20
 """Launch gaps are named from a fifth of the range on: a profiler alone adds some per cent."""
 
@@ -203,43 +209,25 @@ def partial(bytes_per_sector: float | None) -> bool:
     return bool(bytes_per_sector) and (bytes_per_sector or 0) < FULL_SECTOR * SECTOR_SLACK
 
 
-def bound(row: Row, bandwidth: float | None, l2_bytes: float | None) -> str | None:
-    """Say how near a row is to the rate of a plain copy, and what that leaves to gain.
-
-    An intense case is not measured by a copy: its FLOPs a second are given, and what limits them.
-    For others a copy of as many bytes is the measure where there is one: a small copy is slower
-    than a large one, and no kernel that moves as much can be expected to beat it by far.
-    """
-    if row["intense"]:
-        return _computing(row)
+def beyond_copy(row: Row, l2_bytes: float | None) -> str | None:
+    """Say why a share of a copy's rate is no limit, where it is not; None for an intense case."""
     equal, name = row["equal_copy_share"], code(row["variant"])
     share = row["copy_share"] if equal is None else equal
-    if share is None:
+    if share is None or row["intense"]:
         return None
-    which = f"a large copy, {quantity(bandwidth, 'B/s')}," if equal is None else "a copy of as many"
-    return (
-        f"Counting only the {quantity(row['min_bytes'], 'B')} that it must move, {name} reaches "
-        f"{percent(share)} of the rate of {which} in the same rounds (time pass)"
-        f"{_left(row, share, l2_bytes)}"
-    )
-
-
-def _left(row: Row, share: float, l2_bytes: float | None) -> str:
-    """Say what a share of a copy's rate leaves to gain."""
     if share >= NEAR_COPY and (reads := _reads(row)) >= MOSTLY_READ:
         return (
-            f". Of these bytes {percent(reads)} are read (model), of a copy's half: reading alone "
-            "can be faster than a copy, so 100 % is no limit here."
+            f"Of the {quantity(row['min_bytes'], 'B')} that {name} must move, {percent(reads)} are "
+            "read (model), of a copy's half: reading alone can be faster than a copy, so 100 % is "
+            "no limit here."
         )
-    if row["equal_copy_share"] is None and share > BEYOND_COPY:
+    if equal is None and share > BEYOND_COPY:
         size = "" if l2_bytes is None else f", which holds {quantity(l2_bytes, 'B')}"
-        return f": more than DRAM can give, so part of them stays in L2{size}."
-    if share >= NEAR_COPY:
-        return ": nothing left to gain from fewer bytes."
-    excess = row["amplification"]
-    if excess is not None and excess > EXCESS:
-        return f", but {times(excess)} as many pass through DRAM: fewer bytes would help."
-    return f". {_limit(row)}"
+        return (
+            f"{name} reaches {percent(share)} of the rate of a large copy (time pass): more than "
+            f"DRAM can give, so part of its bytes stays in L2{size}."
+        )
+    return None
 
 
 def _reads(row: Row) -> float:
@@ -248,33 +236,12 @@ def _reads(row: Row) -> float:
     return 0.0 if not least or written is None else 1 - float(written) / float(least)
 
 
-def _computing(row: Row) -> str | None:
-    if row["flops_per_s"] is None:
-        return None
-    return (
-        f"Counting only the {quantity(row['flops'], 'FLOP')} of the cost model, "
-        f"{code(row['variant'])} reaches {quantity(row['flops_per_s'], 'FLOP/s')} (time pass). "
-        f"{_limit(row)}"
-    )
-
-
-def _limit(row: Row) -> str:
-    sm, memory = row["sm_throughput_pct"], row["memory_throughput_pct"]
-    if sm is None or memory is None:
-        return "What limits it is not known: the ncu pass has no throughputs for it."
-    at = f"SMs at {digits(sm)} %, memory at {digits(memory)} % of peak (ncu pass)"
-    if row["intense"]:
-        tensor = row["tensor_active_pct"]
-        known = "activity not known" if tensor is None else f"active at {digits(tensor)} %"
-        at = f"tensor pipe {known}, {at}"
-    if max(sm, memory) < BUSY_PCT:
-        return f"Neither is near its peak: {at}; latency, or the launch itself, may limit it."
-    which = "Computing limits it" if sm >= memory else "The memory system limits it"
-    return f"{which}: {at}."
-
-
 def coalescing(rows: list[Row]) -> str | None:
-    """Name the variants that use sectors in part; say so where none does."""
+    """Name the variants that use sectors in part; say so where none does.
+
+    Not judged where the tensor memory accelerator carries most of the bytes.
+    """
+    rows = [row for row in rows if (row.get("tma_share") or 0) < MOSTLY_TMA]
     known = [r for r in rows if r["load_bytes_per_sector"] or r["store_bytes_per_sector"]]
     if not known:
         return None
@@ -297,16 +264,6 @@ def coalescing(rows: list[Row]) -> str | None:
 def _served_by_l1(row: Row) -> str:
     """Say where the unused parts of sectors go, if DRAM does not move more for them."""
     excess, hits = row["amplification"], row["l1_hit_pct"]
-    if excess is None or excess > EXCESS or not hits:
+    if excess is None or excess > EXCESS or (hits or 0) < MOSTLY_HIT:
         return ""
     return f", though DRAM moves no more for it, as {digits(hits)} % of its sectors hit L1"
-
-
-def occupancy(rows: list[Row]) -> str | None:
-    """Give the achieved occupancies: a high one is neither needed nor enough."""
-    values = [r["occupancy_achieved_pct"] for r in rows if r["occupancy_achieved_pct"] is not None]
-    if not values:
-        return None
-    low, high = digits(min(values)), digits(max(values))
-    said = f"{low} %" if low == high else f"{low} to {high} %"
-    return f"Occupancy achieved is {said} (ncu pass); nothing here shows it to be a cause."

@@ -70,22 +70,39 @@ def launches_per_repeat(timeline: pd.DataFrame) -> dict[tuple[str, str], list[in
     return counts
 
 
-def idle_shares(timeline: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return the share of a range's time on the GPU in which no kernel of it ran, by nsys.
+def between(timeline: pd.DataFrame) -> pd.DataFrame:
+    """Measure what lies between the launches of a range, by nsys; the medians over its repeats.
 
-    From the start of the first to the end of the last launch; the median over the repeats. The
-    profiler lengthens launches, so the share is an upper bound.
+    Returns
+    -------
+    pandas.DataFrame
+        By ``variant`` and ``case``, all Float64: ``span_ns``: from the start of the first to the
+        end of the last launch; ``busy_ns``: of that, the time in which any of them ran;
+        ``idle_share``: the rest, as a share; the profiler lengthens launches, so it is an upper
+        bound; ``gap_ns``: median time in which none ran before a launch, NA for one launch alone;
+        ``api_ns``: time of the CPU's launching calls, summed over the range.
     """
     names = ["variant", "case", "repeat"]
     rows = timeline.dropna(subset=[*KEY, "start_ns"]).sort_values("start_ns")
-    spans = rows[names].assign(start=rows["start_ns"], end=rows["start_ns"] + rows["duration_ns"])
+    spans = rows[[*names, "api_duration_ns"]].assign(
+        start=rows["start_ns"], end=rows["start_ns"] + rows["duration_ns"]
+    )
     spans["latest"] = spans.groupby(names, dropna=False)["end"].cummax()
     before = spans.groupby(names, dropna=False)["latest"].shift()
     spans["gap"] = (spans["start"] - before).clip(lower=0)
-    ranges = spans.groupby(names, dropna=False).agg(
-        gaps=("gap", "sum"), first=("start", "min"), last=("end", "max")
+    groups = spans.groupby(names, dropna=False)
+    ranges = groups.agg(
+        gaps=("gap", "sum"), gap_ns=("gap", "median"), first=("start", "min"), last=("end", "max")
     )
+    ranges["api_ns"] = groups["api_duration_ns"].sum(min_count=1)
     whole = ranges["last"] - ranges["first"]
-    ranges["share"] = (ranges["gaps"] / whole).where(whole > 0, 0.0)
-    medians = ranges.groupby(level=["variant", "case"])["share"].median().reset_index()
-    return {(row["variant"], row["case"]): float(row["share"]) for row in records(medians)}
+    ranges["span_ns"], ranges["busy_ns"] = whole, whole - ranges["gaps"]
+    ranges["idle_share"] = (ranges["gaps"] / whole).where(whole > 0, 0.0)
+    kept = ranges[["span_ns", "busy_ns", "idle_share", "gap_ns", "api_ns"]].astype("Float64")
+    return kept.groupby(level=["variant", "case"]).median().reset_index()
+
+
+def idle_shares(timeline: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return the share of a range's time on the GPU in which no kernel of it ran (`between`)."""
+    rows = records(between(timeline).dropna(subset=["idle_share"]))
+    return {(row["variant"], row["case"]): float(row["idle_share"]) for row in rows}

@@ -76,7 +76,8 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Used of a sector",
-        "bytes of each 32-byte sector that the kernel uses; 32 is coalesced in full",
+        "bytes of each 32-byte sector that the kernel uses; 32 is coalesced in full; those of "
+        "cp.async are not counted",
         ("load_bytes_per_sector", "store_bytes_per_sector"),
     ),
     (

@@ -8,12 +8,14 @@ from typing import Any
 import pandas as pd
 
 from parsers.contract import INTENSE
-from reports import tables
+from reports import analysis, tables
 from reports.benchmark import triton_table
+from reports.bottleneck import Bottleneck, diagnose
 from reports.builds import builds_table
 from reports.checks import checks_table
 from reports.columns import Table
 from reports.coverage import coverage_of
+from reports.evidence import gather
 from reports.figures import bytes_figure, time_figure
 from reports.format import (
     MISSING,
@@ -37,7 +39,7 @@ from reports.plots import gallery
 from reports.render import page
 from reports.status import cases, variants
 from reports.summary import compare
-from reports.timing import copy_bandwidth, floor
+from reports.timing import floor
 from reports.verdict import Verdict, judge
 
 LIVE, REPLAY = "live", "replay"
@@ -72,7 +74,9 @@ def operator_page(
         Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg``, ``<op>.bytes.svg``, and
         one more figure of each of `reports.plots.gallery.KINDS`.
     """
-    by_case = _by_case(frames, comparison)
+    by_case = _by_case(
+        frames, gather(frames, compare(frames) if comparison is None else comparison)
+    )
     name = frames.operator
     figures = {
         f"{name}.time.svg": time_figure(by_case),
@@ -87,14 +91,15 @@ def operator_page(
 
 
 def _by_case(frames: Frames, comparison: pd.DataFrame | None) -> dict[str, list[Row]]:
-    """Return the rows of the comparison frame by case."""
+    """Return the rows of the comparison frame, or of one that has more columns, by case."""
     rows = records(compare(frames) if comparison is None else comparison)
     return {case: [row for row in rows if row["case"] == case] for case in cases(frames)}
 
 
 def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict[str, Any]:
     """Return what the template of an operator's page shows."""
-    verdicts, name = _verdicts(frames, by_case), frames.operator
+    found = {case: diagnose(rows) for case, rows in by_case.items()}
+    verdicts, name = _verdicts(frames, by_case, found), frames.operator
     return {
         "title": escape(name),
         "computes": [escape(text) for text in frames.runs["summary"].dropna().unique()[:1]],
@@ -105,8 +110,8 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
         "sources": frames.runs["source_sha256"].nunique(),
         "apart": listing(code(name) for name in _measured_apart(frames)),
         "figures": {"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
-        "glance": _glance(verdicts),
-        "parts": _parts(frames, by_case, verdicts),
+        "glance": _glance(verdicts, found),
+        "parts": _parts(frames, by_case, verdicts, found),
         "build_note": _build_note(frames),
         "times": TIMES,
         "missing": MISSING,
@@ -185,11 +190,15 @@ def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
     return page(f"{name}.builds", f"{name}: builds", "builds.md.j2", context)
 
 
-def _verdicts(frames: Frames, by_case: dict[str, list[Row]]) -> list[Verdict]:
-    bandwidth = copy_bandwidth(frames.ceilings)
+def _verdicts(
+    frames: Frames,
+    by_case: dict[str, list[Row]],
+    found: Mapping[str, list[Bottleneck]] | None = None,
+) -> list[Verdict]:
     caches = frames.runs["l2_bytes"].dropna()
     l2_bytes = None if caches.empty else float(caches.iloc[0])
-    return [judge(case, rows, bandwidth, l2_bytes) for case, rows in by_case.items()]
+    limits = found or {}
+    return [judge(case, rows, l2_bytes, limits.get(case, [])) for case, rows in by_case.items()]
 
 
 def _verdict_cells(verdict: Verdict) -> tuple[str, ...]:
@@ -214,9 +223,15 @@ def _gain(best: Row) -> str:
     return times(best["speedup"], 4) + bracket(low, high)
 
 
-def _glance(verdicts: list[Verdict]) -> Table:
-    rows = tuple(_verdict_cells(verdict) for verdict in verdicts)
-    return Table(("Case", "Fastest", "Speed-up [95 %]", "Of equal copy"), rows, left=2)
+def _glance(verdicts: list[Verdict], found: dict[str, list[Bottleneck]]) -> Table:
+    rows = []
+    for verdict in verdicts:
+        case, fastest, *others = _verdict_cells(verdict)
+        kinds = {one.variant: str(one.kind) for one in found[verdict.case]}
+        limit = kinds.get(verdict.fastest[0], MISSING) if verdict.fastest else MISSING
+        rows.append((case, fastest, limit, *others))
+    headers = ("Case", "Fastest", "Limit", "Speed-up [95 %]", "Of equal copy")
+    return Table(headers, tuple(rows), left=3)
 
 
 def _status(rows: list[Row]) -> str:
@@ -227,7 +242,10 @@ def _status(rows: list[Row]) -> str:
 
 
 def _parts(
-    frames: Frames, by_case: dict[str, list[Row]], verdicts: list[Verdict]
+    frames: Frames,
+    by_case: dict[str, list[Row]],
+    verdicts: list[Verdict],
+    found: dict[str, list[Bottleneck]],
 ) -> list[dict[str, Any]]:
     order = {name: i for i, name in enumerate(variants(frames))}
     launches = records(launch_table(frames.counters, frames.timeline))
@@ -242,9 +260,15 @@ def _parts(
                 "facts": facts.get(verdict.case, "Its sizes are not recorded."),
                 "verdict": verdict,
                 "time": tables.time_table(rows, floor(frames.ceilings)),
-                "memory": tables.memory_table(rows),
+                "limits": analysis.limits_table(found[verdict.case]),
+                "unseen": analysis.unseen(found[verdict.case]),
+                "memory": analysis.memory_table(rows),
+                "coalescing": analysis.coalescing_table(rows),
                 "below_fewest": any((row["amplification"] or 1) < 1 for row in rows),
-                "occupancy": tables.occupancy_table(rows),
+                "occupancy": analysis.occupancy_table(rows),
+                "throughput": analysis.throughput_table(rows),
+                "compute": analysis.compute_table(rows),
+                "between": analysis.between_table(rows),
                 "launches": tables.launches_table(
                     [row for row in launches if row["case"] == verdict.case]
                 ),

@@ -68,55 +68,6 @@ def _speedups(rows: list[Row]) -> Column:
     return header, marked
 
 
-def memory_table(rows: list[Row]) -> Table:
-    """Tabulate launches and bytes of one case, all of the ncu pass."""
-    return table(
-        [
-            names(rows),
-            counts("Launches", rows, "launches"),
-            *alike(
-                rows,
-                "B",
-                {
-                    "DRAM read": "dram_read_bytes",
-                    "DRAM written": "dram_write_bytes",
-                    "Fewest": "min_bytes",
-                },
-            ),
-            numbers("Moved over fewest", rows, "amplification", TIMES),
-            numbers("Sectors a load", rows, "load_sectors_per_request"),
-            numbers("Ideal", rows, "load_sectors_ideal"),
-            numbers("Sectors a store", rows, "store_sectors_per_request"),
-            numbers("Ideal", rows, "store_sectors_ideal"),
-            numbers("Used of a sector loaded", rows, "load_bytes_per_sector", "B"),
-            numbers("Used of a sector stored", rows, "store_bytes_per_sector", "B"),
-        ]
-    )
-
-
-def occupancy_table(rows: list[Row]) -> Table:
-    """Tabulate occupancy, registers and throughputs: the ncu pass, for spills also the build.
-
-    The tensor pipe is shown for an intense case alone.
-    """
-    tensor = [numbers("Tensor pipe, % of peak", rows, "tensor_active_pct")]
-    return table(
-        [
-            names(rows),
-            numbers("Occupancy", rows, "occupancy_achieved_pct", "%"),
-            numbers("Theoretical", rows, "occupancy_theoretical_pct", "%"),
-            texts("Limiter", rows, "occupancy_limiter"),
-            counts("Registers, most", rows, "registers_per_thread"),
-            counts("Local-memory instructions", rows, "local_instructions"),
-            counts("Spills in build", rows, "build_spills"),
-            *(tensor if intense(rows) else []),
-            numbers("SM, % of peak", rows, "sm_throughput_pct"),
-            numbers("Memory, % of peak", rows, "memory_throughput_pct"),
-            numbers("DRAM, % of peak", rows, "dram_throughput_pct"),
-        ]
-    )
-
-
 def launches_table(rows: list[Row]) -> Table:
     """Tabulate launches, of the ncu pass but for ``nsys``; cut after ``SHOWN_LAUNCHES`` rows."""
     shown = rows[:SHOWN_LAUNCHES]

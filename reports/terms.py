@@ -7,7 +7,84 @@ import re
 from parsers.metrics import METRICS
 from reports.notes import reading_table
 
+ANALYSIS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Limit",
+        "what limits the variant: launches, latency, a part of the memory system, a pipe of the "
+        "SMs; balanced where several are as busy, unknown where the counters do not tell",
+        "time, nsys, ncu",
+    ),
+    (
+        "Confidence",
+        "high where a unit is at 80 % of its peak or more, or where the time is that of a copy of "
+        "as many bytes or mostly that of launches; medium from 60 % on, or where no unit is so "
+        "busy; less where passes disagree, or where counters are missing that could say otherwise",
+        "",
+    ),
+    ("Evidence", "what the limit is told by, with the pass of each number", "time, nsys, ncu"),
+    (
+        "Next",
+        "faster variants of the case, the least effort first, with how many times as fast each is; "
+        "of the fastest, what its limit asks for",
+        "time, ncu",
+    ),
+    (
+        "Asked over fewest",
+        "bytes of all sectors and TMA accesses that kernels ask for, before any cache, over the "
+        "fewest; what chained operations move in theory, such as 4 for softmax in five kernels",
+        "ncu",
+    ),
+    (
+        "L2 read",
+        "sectors read from L2; on an H200 a copy has 1.5 times its bytes, for what lies in the far "
+        "half of L2 counts in both halves",
+        "ncu",
+    ),
+    ("L2 written", "sectors written to L2; as for L2 read", "ncu"),
+    ("By TMA", "share of the bytes asked for that the tensor memory accelerator moves", "ncu"),
+    (
+        "One block more",
+        "what the longest launch would have to give up, registers a thread and shared memory a "
+        "block, for one block more on an SM; it matters only where latency is the limit",
+        "ncu",
+    ),
+    (
+        "Lost to the tail",
+        "share of the SMs' time that the last wave of the longest launch leaves unused, or the "
+        "share of SMs without a block where all fit at once",
+        "ncu",
+    ),
+    ("L2", "throughput of L2; weighted by duration", "ncu"),
+    ("Shared memory", "wavefronts of shared memory; weighted by duration", "ncu"),
+    ("FMA pipe", "float32 instructions; weighted by duration", "ncu"),
+    ("Special functions", "special functions and conversions; weighted by duration", "ncu"),
+    ("Issue slots", "cycles in which a scheduler issues; weighted by duration", "ncu"),
+    ("Eligible warps", "warps of a scheduler that could issue, of at most 16", "ncu"),
+    ("Most wait for", "the reason for which most of the waiting warps wait", "ncu"),
+    ("Type", "the type and unit whose FLOPs take longest at their peak", "ncu"),
+    ("Counted", "FLOPs of that type that were executed", "ncu"),
+    ("Declared", "FLOPs of the cost model", "model"),
+    ("Intensity", "FLOPs counted for each byte through DRAM", "ncu"),
+    ("Ridge", "intensity from which on the peak is the roof, not DRAM", "data sheet"),
+    ("Attainable", "FLOPs a second that the roof allows at that intensity", "ncu, data sheet"),
+    ("Of roof", "least time by the data sheet over the time taken", "ncu, data sheet"),
+    (
+        "Of measured roof",
+        "the same of the fewest bytes and declared FLOPs, by the large copy and the matrix product "
+        "timed in the same rounds",
+        "time, model",
+    ),
+    ("Opcodes", "tensor-core instructions in the build for this GPU; Triton only", "build"),
+    ("Span", "from the start of the first launch to the end of the last; median", "nsys"),
+    ("Busy", "of that, time in which a kernel ran", "nsys"),
+    ("Idle", "share of the span in which none ran; tracing lengthens it", "nsys"),
+    ("Median gap", "time between launches in which none ran", "nsys"),
+    ("CPU launching", "time of the CPU's launching calls, added up", "nsys"),
+)
+"""Columns of the tables of `reports.analysis`."""
+
 OTHERS: tuple[tuple[str, str, str], ...] = (
+    *ANALYSIS,
     ("Operator", "what is computed; a page for each", "source"),
     ("Variant", "one implementation of it; one is the baseline", "source"),
     (

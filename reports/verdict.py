@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports import explain
+from reports.analysis import evidence
+from reports.bottleneck import Bottleneck
 from reports.format import bracket, code, column, digits, duration, listing, percent, times
 from reports.frames import Row
+from reports.limits import Kind
 from reports.timing import FEWEST_SAMPLES, WIDE_SPREAD, Estimate, distinguishable
 
 _NO_BASELINE = "; no speed-up is given, for the baseline is not ranked"
@@ -42,7 +45,10 @@ class Verdict:
 
 
 def judge(
-    case: str, rows: list[Row], bandwidth: float | None = None, l2_bytes: float | None = None
+    case: str,
+    rows: list[Row],
+    l2_bytes: float | None = None,
+    limits: Sequence[Bottleneck] = (),
 ) -> Verdict:
     """Judge one case.
 
@@ -52,10 +58,10 @@ def judge(
         Its name.
     rows
         Its rows of the comparison frame.
-    bandwidth
-        Measured copy bandwidth in B/s.
     l2_bytes
         Size of the L2 cache in bytes.
+    limits
+        What limits each variant, where that is worked out.
     """
     ranked = [r for r in rows if r["slowdown"] is not None]
     ranked.sort(key=lambda r: r["median_ns"])
@@ -68,8 +74,11 @@ def judge(
         fastest=tuple(r["variant"] for r in level),
         best=ranked[0],
         headline=_headline(ranked, level, base),
-        reasons=tuple(_reasons(ranked, level, base, bandwidth, l2_bytes)),
-        doubts=tuple(_doubts(rows, level)),
+        reasons=(
+            *_limits(ranked[0], base, limits),
+            *_reasons(ranked, level, base, l2_bytes, limits),
+        ),
+        doubts=(*_doubts(rows, level), *_contradictions(limits)),
     )
 
 
@@ -132,26 +141,38 @@ def _reasons(
     ranked: list[Row],
     level: list[Row],
     base: Row | None,
-    bandwidth: float | None,
     l2_bytes: float | None,
+    limits: Sequence[Bottleneck],
 ) -> list[str]:
     best, said = ranked[0], []
     slow = base if base is not None and base not in level else _next(ranked, level)
     if slow is not None:
         said += explain.difference(slow, best, l2_bytes)
     near = _next(ranked, level)
-    if near is not None and near is not slow:
+    if near is not None and near is not slow and near["slowdown"] >= explain.SMALL:
         said += explain.difference(near, best, l2_bytes)
-    said += [
-        sentence
-        for sentence in (
-            explain.bound(best, bandwidth, l2_bytes),
-            explain.coalescing(ranked),
-            explain.occupancy(ranked),
+    if any(one.variant == best["variant"] and one.kind is Kind.LAUNCH for one in limits):
+        return said
+    sentences = (explain.beyond_copy(best, l2_bytes), explain.coalescing(ranked))
+    return said + [sentence for sentence in sentences if sentence is not None]
+
+
+def _limits(best: Row, base: Row | None, limits: Sequence[Bottleneck]) -> Iterable[str]:
+    """Say what limits the fastest variant and the baseline, from what, and what to try next."""
+    known = {one.variant: one for one in limits}
+    names = dict.fromkeys(row["variant"] for row in (best, base) if row is not None)
+    for one in (known[name] for name in names if name in known):
+        measured = evidence(one)
+        shown = f": {measured}" if measured else ""
+        sure = f"{one.confidence.name.lower()} confidence"
+        yield (
+            f"{code(one.variant)} is **{one.kind}** ({sure}){shown}. "
+            f"Next: {'; '.join(one.next_steps)}."
         )
-        if sentence is not None
-    ]
-    return said
+
+
+def _contradictions(limits: Sequence[Bottleneck]) -> Iterable[str]:
+    return (f"Passes disagree: {said}." for one in limits for said in one.contradictions)
 
 
 def _next(ranked: list[Row], level: list[Row]) -> Row | None:
