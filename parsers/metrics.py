@@ -357,9 +357,9 @@ METRICS: tuple[Metric, ...] = (
     *(
         replace(
             mean(
-                f"stall_{reason}_warps",
-                f"warps of a scheduler at an issue: {meaning}",
-                "warp",
+                f"stall_{reason}_cycles",
+                f"cycles of warps that are {meaning}, for each instruction issued",
+                "cycle/instruction",
                 f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio",
                 weight="instructions",
             ),

@@ -14,7 +14,7 @@ STALLS: dict[str, str] = {
     "math_pipe_throttle": "waiting for a pipe that computes",
     "membar": "waiting at a memory barrier",
     "mio_throttle": "waiting for room in the queue of shared memory and special functions",
-    "misc": "for another reason",
+    "misc": "stalled for another reason",
     "no_instruction": "waiting for instructions to be fetched",
     "not_selected": "ready, while another warp was picked",
     "selected": "issuing",

@@ -218,7 +218,7 @@ _SEEN = {
     "pipes": ("issue_active_pct", "fma_pipe_pct", "xu_pipe_pct"),
     "L2": ("l2_throughput_pct",),
     "shared memory": ("shared_throughput_pct",),
-    "stalls": ("stall_long_scoreboard_warps",),
+    "stalls": ("stall_long_scoreboard_cycles",),
 }
 
 
@@ -295,9 +295,9 @@ def _waiting(part: Row) -> Iterable[Fact]:
 
 
 def held(part: Row) -> dict[str, float]:
-    """Return the warps that wait, by reason; empty where stalls were not counted."""
+    """Return cycles that warps wait, an instruction, by reason; empty if not counted."""
     return {
-        reason: float(part[f"stall_{reason}_warps"])
+        reason: float(part[f"stall_{reason}_cycles"])
         for reason in STALLS
-        if reason not in {"selected", "not_selected"} and part[f"stall_{reason}_warps"]
+        if reason not in {"selected", "not_selected"} and part[f"stall_{reason}_cycles"]
     }

@@ -31,8 +31,8 @@ def stalls(hotspots: pd.DataFrame, counters: pd.DataFrame) -> pd.DataFrame:
     samples = hotspots[list(REASONS)].sum(min_count=1).rename(index=REASONS)
     weights = counters["instructions"].astype("Float64")
     cycles = {
-        reason: (counters[f"stall_{reason}_warps"] * weights).sum(min_count=1)
-        / weights.where(counters[f"stall_{reason}_warps"].notna()).sum(min_count=1)
+        reason: (counters[f"stall_{reason}_cycles"] * weights).sum(min_count=1)
+        / weights.where(counters[f"stall_{reason}_cycles"].notna()).sum(min_count=1)
         for reason in STALLS
     }
     table = pd.DataFrame(

@@ -127,7 +127,7 @@ def _waiting(row: Row, part: Row) -> str:
     blocks, sms = row["wave_blocks"], row["wave_sms"]
     if blocks is not None and blocks < sms:
         return f"more blocks: {count(blocks)} for {count(sms)} SMs; a larger case or a split"
-    reasons = {reason: part[f"stall_{reason}_warps"] or 0 for reason, _ in _HELD}
+    reasons = {reason: part[f"stall_{reason}_cycles"] or 0 for reason, _ in _HELD}
     top = max(reasons, key=lambda reason: reasons[reason])
     cure = dict(_HELD)[top] if reasons[top] else "what warps wait for is not known: a deep profile"
     theoretical = row["occupancy_theoretical_pct"]

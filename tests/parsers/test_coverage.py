@@ -128,7 +128,7 @@ def test_a_timeline_that_cannot_be() -> None:
 
 
 def test_absent_from_a_newer_chip() -> None:
-    lost = {"stall_gmma_warps": None, "compute_capability": "10.0"}
+    lost = {"stall_gmma_cycles": None, "compute_capability": "10.0"}
     _, coverage = cover(counters(lost))
     reason = "chips have it up to compute capability 9.0"
-    assert status(coverage, "stall_gmma_warps") == ("absent", 0, reason)
+    assert status(coverage, "stall_gmma_cycles") == ("absent", 0, reason)

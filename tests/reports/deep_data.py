@@ -24,7 +24,7 @@ def launch(number: int, **changes: Any) -> dict[str, Any]:
         "kernel_demangled": f"kernel_{number}",
         "duration_ns": 1000 * (number + 1),
         "instructions": 100 * (number + 1),
-        "stall_long_scoreboard_warps": 8.0 - 3 * number,
+        "stall_long_scoreboard_cycles": 8.0 - 3 * number,
         "dram_throughput_pct": 40.0,
         "l2_throughput_pct": 30.0,
         "tensor_active_pct": 0.0,

@@ -31,7 +31,7 @@ def test_counters_are_weighted_with_instructions() -> None:
 
 
 def test_a_launch_without_the_counter_has_no_weight() -> None:
-    some = frame("counters", [launch(0), launch(1, stall_long_scoreboard_warps=None)])
+    some = frame("counters", [launch(0), launch(1, stall_long_scoreboard_cycles=None)])
     assert hot.stalls(made(), some)["cycles"][0] == 8.0
 
 
