@@ -37,7 +37,7 @@ def gather(frames: Frames, compared: pd.DataFrame) -> pd.DataFrame:
         for this GPU.
     """
     counters = frames.counters.dropna(subset=KEY)
-    rolled = roll_up(counters, KEY)
+    rolled = frames.rolled
     added = [
         rolled.drop(columns=[c for c in rolled if c in compared and c not in KEY]),
         _parts(counters),
@@ -110,24 +110,9 @@ def _roofs(frames: Frames, frame: pd.DataFrame, compared: pd.DataFrame) -> list[
     points = roofline.modelled(compared, frames.cases)
     placed = []
     for case, rows in points.groupby(compared["case"], sort=False):
-        peaks = matmul_peaks(frames.ceilings, str(case), roofline.place(rows, stated)["dtype"])
+        timed = frames.ceilings[frames.ceilings["case"].eq(case)]
+        peaks = roofline.matmul_peaks(timed, frames.cases)
         placed.append(roofline.place(rows, roofline.measured(frames.ceilings, peaks)))
     reached = pd.concat(placed) if placed else roofline.place(points, stated)
     counted = roofline.place(roofline.counted(frame), stated)
     return [counted.add_prefix("roof_"), reached.reindex(frame.index).add_prefix("measured_")]
-
-
-def matmul_peaks(ceilings: pd.DataFrame, case: str, dtypes: pd.Series) -> dict[str, float]:
-    """Return the FLOP/s of the product timed in the rounds of a case, by the type it stands for.
-
-    The product is in the dtype of the case, so it is the peak of whatever ``dtypes``, of its
-    variants, the tensor cores have; or of the CUDA cores where no variant used those.
-    """
-    timed = ceilings[ceilings["ceiling"].eq("matmul") & ceilings["case"].eq(case)]
-    duration = timed["duration_ns"].median()
-    if timed.empty or not duration > 0:
-        return {}
-    used = [str(dtype) for dtype in dtypes.dropna().unique()]
-    tensor = [dtype for dtype in used if dtype in roofline.TENSOR]
-    rate = float(timed["flops"].iloc[0]) / float(duration) * 1e9
-    return dict.fromkeys(tensor or used, rate)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pandera.errors
 
+from parsers.rollup import roll_up
 from parsers.schemas import SCHEMAS, fits
 
 KEY = ["operator", "variant", "case"]
@@ -44,6 +46,11 @@ class Frames:
     outcomes: pd.DataFrame
     runs: pd.DataFrame
 
+    @cached_property
+    def rolled(self) -> pd.DataFrame:
+        """The counters of each variant and case, as `parsers.rollup.roll_up` makes them."""
+        return roll_up(self.counters.dropna(subset=KEY), KEY)
+
 
 NAMES = tuple(field.name for field in fields(Frames) if field.name != "operator")
 """The frames of an operator's page. Schemas of others, such as ``sanitizer``, are no part of it."""
@@ -51,8 +58,14 @@ NAMES = tuple(field.name for field in fields(Frames) if field.name != "operator"
 
 def records(frame: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries, with None for NA."""
-    plain = frame.astype(object).where(frame.notna(), None)
-    return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
+    names = [str(name) for name in frame]
+    columns = (_plain(frame.iloc[:, at]) for at in range(len(names)))
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _plain(values: pd.Series) -> list[Any]:
+    present = values.notna().tolist()
+    return [v if there else None for v, there in zip(values.tolist(), present, strict=True)]
 
 
 def load(folder: Path) -> Frames:

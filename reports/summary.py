@@ -13,9 +13,8 @@ from typing import Any
 import pandas as pd
 
 from parsers.contract import INTENSE
-from parsers.rollup import roll_up
 from reports import timing
-from reports.frames import KEY, Frames, Row, records
+from reports.frames import Frames, Row, records
 from reports.launches import idle_shares, launches_per_repeat
 from reports.status import Status, baseline, cases, statuses, variants
 
@@ -87,7 +86,7 @@ class _Known:
 
 def compare(frames: Frames) -> pd.DataFrame:
     """Return the comparison frame, in the declared order of cases and variants."""
-    rolled = roll_up(frames.counters.dropna(subset=KEY), KEY)
+    rolled = frames.rolled
     known = _Known(
         rolled={(r["variant"], r["case"]): r for r in records(rolled)},
         repeats=launches_per_repeat(frames.timeline),

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 
-from parsers.rollup import roll_up
 from reports import chips
 from reports.format import digits, percent, quantity
-from reports.frames import KEY, Frames, Row, records
+from reports.frames import Frames, Row, records
 from reports.plots import choice
 from reports.plots.canvas import (
     INK,
@@ -32,8 +31,6 @@ from reports.plots.canvas import (
     rule,
 )
 from reports.roofline import (
-    CORE_FLOPS,
-    TENSOR,
     Roof,
     counted,
     datasheet,
@@ -48,13 +45,6 @@ LAYOUT = Layout(columns=2, left=0.66)
 STATED, REACHED = "data sheet: DRAM", "measured: copy"
 DASHES: dict[str, Dash] = {STATED: "-", REACHED: "--"}
 """Roofs by whose they are, with what their slope is."""
-
-COUNTED = (
-    *("duration_ns", "dram_read_bytes", "dram_write_bytes"),
-    *(f"{op}_thread_instructions" for ops in CORE_FLOPS.values() for op in ops),
-    *(f"{unit}_flops" for unit in TENSOR),
-)
-"""Columns of the counters that the figure is made of."""
 
 BESIDE_RIDGE, BESIDE_POINTS = 0.48, 0.25
 """Shares of an axis right of the last ridge and of the last point, for the peaks' labels."""
@@ -92,8 +82,7 @@ def _points(
     frames: Frames, shown: Sequence[str], roofs: Mapping[str, Roof]
 ) -> dict[str, list[Row]]:
     """Return the variants that can be placed, by case, in the declared order of cases."""
-    counters = frames.counters[[*KEY, *COUNTED]].dropna(subset=KEY)
-    rolled = roll_up(counters[counters["case"].isin(shown)], KEY)
+    rolled = frames.rolled[frames.rolled["case"].isin(shown)]
     placed = place(counted(rolled), next(iter(roofs.values())))
     whole = placed["intensity"].gt(0) & placed["flops_per_s"].gt(0)
     rows = records(rolled[["variant", "case"]].join(placed)[whole.fillna(value=False)])
