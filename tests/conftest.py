@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.captured import Captured, shared_folder
 from tests.checkouts import ROOT, copy_checkout
 
 # Triton decides at import whether kernels are interpreted, so these tests need a process of their
@@ -20,7 +21,25 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    """Return the frames and pages of what is recorded."""
+    return Captured(shared_folder(tmp_path_factory))
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Return a copy of this checkout as git would clone it, with the changes made since."""
     return copy_checkout(tmp_path / "checkout")
+
+
+ALONE = ("test_published.py",)
+"""Files whose tests share nothing that is slow to make, so that any worker may take any of them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of other files together: they share what their fixtures make."""
+    for item in items:
+        if item.path.name not in ALONE:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))

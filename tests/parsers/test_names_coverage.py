@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from parsers import ncu, nsys
-from parsers.captures import parse_pass
 from parsers.names import decode_names
+from tests.captured import Captured
 from tests.parsers.conftest import ROOT, shared_report
 
 CAPTURES = ROOT / "captures" / "h200"
@@ -33,9 +32,8 @@ SHARED = (
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
-@cache
-def timeline(operator: str) -> pd.DataFrame:
-    return parse_pass(CAPTURES / operator / "nsys")["timeline"]
+def frame(captured: Captured, operator: str, name: str) -> pd.DataFrame:
+    return pd.read_parquet(captured.frames(operator) / f"{name}.parquet")
 
 
 def undecoded(names: pd.Series, triton_kernels: set[str]) -> pd.Series:
@@ -45,11 +43,12 @@ def undecoded(names: pd.Series, triton_kernels: set[str]) -> pd.Series:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_launches_of_a_capture_are_decoded(operator: str) -> None:
+def test_launches_of_a_capture_are_decoded(captured: Captured, operator: str) -> None:
     # The capture itself says which of its kernels Triton compiled.
-    triton_kernels = set(parse_pass(CAPTURES / operator / "build")["builds"]["kernel"])
-    counters = parse_pass(CAPTURES / operator / "ncu")["counters"]
-    names = pd.concat([timeline(operator)["kernel_demangled"], counters["kernel_demangled"]])
+    triton_kernels = set(frame(captured, operator, "builds")["kernel"])
+    counters = frame(captured, operator, "counters")
+    timeline = frame(captured, operator, "timeline")
+    names = pd.concat([timeline["kernel_demangled"], counters["kernel_demangled"]])
     left = undecoded(names, triton_kernels)
     assert left.sum() <= 0.05 * len(names), left.to_dict()
 
@@ -75,8 +74,10 @@ def test_launches_of_other_reports_are_decoded() -> None:
 
 
 @pytest.mark.parametrize("operator", ["attention", "matmul_relu", "matmul_sweep"])
-def test_named_stages_fit_into_the_shared_memory_of_the_launch(operator: str) -> None:
-    launches = timeline(operator).reset_index(drop=True)
+def test_named_stages_fit_into_the_shared_memory_of_the_launch(
+    captured: Captured, operator: str
+) -> None:
+    launches = frame(captured, operator, "timeline").reset_index(drop=True)
     decoded = decode_names(launches["kernel_demangled"])
     said = decoded[decoded["family"].eq("gemm") & decoded["tile"].str.count("x").eq(2)]
     said = said.dropna(subset=["stages"])

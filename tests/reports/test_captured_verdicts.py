@@ -4,46 +4,43 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 
-import pandas as pd
 import pytest
 
-from parsers.captures import parse_pass, parse_runs
-from parsers.schemas import SCHEMAS, conform
 from reports.bottleneck import Bottleneck, Confidence, diagnose
 from reports.evidence import gather
-from reports.frames import NAMES, Frames, records
+from reports.frames import load, records
 from reports.limits import Kind
 from reports.summary import compare
+from tests.captured import Captured
 from tests.checkouts import ROOT
 
 CAPTURES = ROOT / "captures" / "h200"
-PASSES = ("check", "build", "time", "nsys", "ncu")
 OPERATORS = sorted(folder.name for folder in CAPTURES.iterdir())
 TINY = ("67x", "1x2x1x67x64", "100003", "256x256x256")
 """Cases of so few bytes that no unit can be busy."""
 
 
-@functools.cache
-def verdicts(operator: str) -> dict[tuple[str, str], Bottleneck]:
+Verdicts = Callable[[str], dict[tuple[str, str], Bottleneck]]
+
+
+@pytest.fixture(scope="module")
+def verdicts(captured: Captured) -> Verdicts:
     """Every verdict of an operator by case and variant."""
-    folders = [CAPTURES / operator / name for name in PASSES]
-    parts = [parse_runs(folders), *map(parse_pass, folders)]
-    found = {name: [part[name] for part in parts if name in part] for name in NAMES}
-    frames = Frames(
-        operator=operator,
-        **{
-            name: conform(pd.concat(some, ignore_index=True) if some else [], SCHEMAS[name])
-            for name, some in found.items()
-        },
-    )
-    rows = records(gather(frames, compare(frames)))
-    cases = dict.fromkeys(row["case"] for row in rows)
-    return {
-        (case, verdict.variant): verdict
-        for case in cases
-        for verdict in diagnose([row for row in rows if row["case"] == case])
-    }
+
+    @functools.cache
+    def of(operator: str) -> dict[tuple[str, str], Bottleneck]:
+        frames = load(captured.frames(operator))
+        rows = records(gather(frames, compare(frames)))
+        cases = dict.fromkeys(row["case"] for row in rows)
+        return {
+            (case, verdict.variant): verdict
+            for case in cases
+            for verdict in diagnose([row for row in rows if row["case"] == case])
+        }
+
+    return of
 
 
 EXPECTED = (
@@ -117,12 +114,16 @@ def test_every_operator_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize(("operator", "case", "variant", "kind"), EXPECTED)
-def test_what_limits(operator: str, case: str, variant: str, kind: Kind) -> None:
+def test_what_limits(
+    verdicts: Verdicts, operator: str, case: str, variant: str, kind: Kind
+) -> None:
     assert verdicts(operator)[case, variant].kind is kind
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_every_measured_variant_has_a_verdict_and_a_next_step(operator: str) -> None:
+def test_every_measured_variant_has_a_verdict_and_a_next_step(
+    verdicts: Verdicts, operator: str
+) -> None:
     outcomes = json.loads((CAPTURES / operator / "time" / "run.json").read_text())["outcomes"]
     timed = {(o["case"], o["variant"]) for o in outcomes if o["status"] == "ok"}
     found = verdicts(operator)
@@ -133,25 +134,25 @@ def test_every_measured_variant_has_a_verdict_and_a_next_step(operator: str) -> 
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_tiny_cases_are_bound_by_launch_or_latency(operator: str) -> None:
+def test_tiny_cases_are_bound_by_launch_or_latency(verdicts: Verdicts, operator: str) -> None:
     tiny = [v.kind for (case, _), v in verdicts(operator).items() if case.startswith(TINY)]
     assert set(tiny) <= {Kind.LAUNCH, Kind.LATENCY}
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_everything_was_counted(operator: str) -> None:
+def test_everything_was_counted(verdicts: Verdicts, operator: str) -> None:
     found = verdicts(operator).values()
     assert not [verdict for verdict in found if verdict.unseen]
     assert not [verdict for verdict in found if verdict.kind is Kind.UNKNOWN]
 
 
-def test_a_contradiction_is_said() -> None:
+def test_a_contradiction_is_said(verdicts: Verdicts) -> None:
     triton = verdicts("gelu")["4099x2053-float32", "triton"]
     assert triton.confidence is Confidence.MEDIUM
     assert "though DRAM is at 56." in triton.contradictions[0]
 
 
-def test_naive_softmax_moves_four_times_the_fewest_bytes() -> None:
+def test_naive_softmax_moves_four_times_the_fewest_bytes(verdicts: Verdicts) -> None:
     """Maximum, difference, exp, sum and quotient move 8 M N elements, a fused one 2 M N."""
     naive = verdicts("softmax")["8192x8192-float32", "naive"]
     (moved,) = [fact for fact in naive.evidence if fact.name == "moved over fewest"]

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.captures import parse_pass
 from parsers.metrics import OCCUPANCY_LIMITS
 from parsers.reading import read
 from reports.frames import records
 from reports.occupancy import SMS, Launch, Relief, asked, occupancy, relief, what_if
+from tests.captured import Captured
 from tests.checkouts import ROOT
 from tests.parsers.conftest import shared_report
 
@@ -42,18 +42,19 @@ def nsight(row: dict[str, Any]) -> dict[str, int]:
     }
 
 
-@cache
-def recorded(operator: str) -> list[tuple[dict[str, Any], Launch]]:
+def recorded(captured: Captured, operator: str) -> list[tuple[dict[str, Any], Launch]]:
     """Return the launches of a capture: rows of the counters frame, and what each asked for."""
-    rows = records(parse_pass(CAPTURES / operator / "ncu")["counters"])
+    rows = records(pd.read_parquet(captured.frames(operator) / "counters.parquet"))
     launches = [(row, asked(row)) for row in rows]
     return [(row, launch) for row, launch in launches if launch is not None]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_every_launch_of_a_capture_has_the_limits_that_nsight_says(operator: str) -> None:
-    assert recorded(operator)
-    for row, launch in recorded(operator):
+def test_every_launch_of_a_capture_has_the_limits_that_nsight_says(
+    captured: Captured, operator: str
+) -> None:
+    assert recorded(captured, operator)
+    for row, launch in recorded(captured, operator):
         found = occupancy(row["compute_capability"], launch)
         assert found.limits == nsight(row)
         assert found.pct == pytest.approx(row["occupancy_theoretical_pct"])
@@ -61,9 +62,11 @@ def test_every_launch_of_a_capture_has_the_limits_that_nsight_says(operator: str
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_the_most_shared_memory_is_no_less_than_the_driver_gave(operator: str) -> None:
+def test_the_most_shared_memory_is_no_less_than_the_driver_gave(
+    captured: Captured, operator: str
+) -> None:
     """The driver never configured so little that a block less fit, so the occupancy is the same."""
-    for row, launch in recorded(operator):
+    for row, launch in recorded(captured, operator):
         found = occupancy(row["compute_capability"], replace(launch, shared_config=None))
         assert found.limits["shared memory"] >= row["limit_shared_mem_blocks"]
         assert found.pct == pytest.approx(row["occupancy_theoretical_pct"])
