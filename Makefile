@@ -15,7 +15,7 @@ reports: $(VENV)/replay.stamp
 	@$(BIN)/snakemake $(TARGET) $(ARGS)
 
 test: lint $(VENV)/bytecode.stamp
-	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kernels.harness import discovery
-from parsers.__main__ import main as parse
 from reports.__main__ import main as report
 from tests.checkouts import ROOT
 
@@ -31,9 +32,7 @@ class Captured:
     def frames(self, operator: str) -> Path:
         """Return the folder of an operator's frames."""
         captures = [RECORDED / operator / name for name in PASSES]
-        return self._made(
-            f"frames/{operator}", lambda out: _run(parse, "frames", *captures, "--out", out)
-        )
+        return self._made(f"frames/{operator}", lambda out: _parse(*captures, out=out))
 
     def pages(self, operator: str) -> Path:
         """Return a folder with an operator's page and the deep ones that it links to."""
@@ -45,11 +44,11 @@ class Captured:
         folders = {v: RECORDED / operator / "deep" / v for v in discovery.variants(operator)}
         deep = [variant for variant, folder in folders.items() if folder.is_dir()]
         linked = ["--deep", *deep] if deep else []
-        _run(report, "operator", frames, "--out", out, *source, *linked)
+        _report("operator", frames, "--out", out, *source, *linked)
         for variant in deep:
             parsed = self._folder / "deep" / operator / variant
-            _run(parse, "frames", folders[variant], "--out", parsed)
-            _run(report, "deep", parsed, "--out", out / operator, *source)
+            _parse(folders[variant], out=parsed)
+            _report("deep", parsed, "--out", out / operator, *source)
 
     def _made(self, name: str, make: Callable[[Path], None]) -> Path:
         folder, done = self._folder / name, self._folder / f"{name}.done"
@@ -62,8 +61,14 @@ class Captured:
         return folder
 
 
-def _run(main: Callable[[list[str]], int], *words: str | Path) -> None:
-    assert main([str(word) for word in words]) == 0
+def _parse(*captures: Path, out: Path) -> None:
+    """Read captures in a process of its own: ``ncu_report`` keeps what it loaded to the end."""
+    command = [sys.executable, "-m", "parsers", "frames", *map(str, captures), "--out", str(out)]
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def _report(*words: str | Path) -> None:
+    assert report([str(word) for word in words]) == 0
 
 
 def shared_folder(factory: pytest.TempPathFactory) -> Path:

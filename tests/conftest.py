@@ -31,15 +31,3 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Captured:
 def checkout(tmp_path: Path) -> Path:
     """Return a copy of this checkout as git would clone it, with the changes made since."""
     return copy_checkout(tmp_path / "checkout")
-
-
-ALONE = ("test_published.py",)
-"""Files whose tests share nothing that is slow to make, so that any worker may take any of them."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of other files together: they share what their fixtures make."""
-    for item in items:
-        if item.path.name not in ALONE:
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
