@@ -28,7 +28,8 @@ ORDER = "document.querySelector('main th').getAttribute('aria-sort')"
 OVERFLOWING = """
 (document.scrollingElement.scrollWidth > innerWidth ? ["the page"] : []).concat(
   [...document.querySelectorAll("body *")]
-    .filter((e) => !e.closest(".scroll, pre, svg") && e.getBoundingClientRect().right > innerWidth + 1)
+    .filter((e) => !e.closest(".scroll, pre, svg"))
+    .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
     .map((e) => e.outerHTML.slice(0, 200)))
 """
 FACTS = {
