@@ -9,16 +9,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
-import pandera.pandas as pa
-from pandera.errors import SchemaError, SchemaErrors
 
 from parsers import deep, ncu, nsys
+from parsers.columns import Misfit, Schema
 from parsers.contract import DOMAIN, FORMAT, RUN_FILE, range_name
 from parsers.coverage import cover
 from parsers.errors import CaptureError
 from parsers.files import PACKED, check_present, plain, sha256
 from parsers.plausible import flag
-from parsers.schemas import SCHEMAS, conform
+from parsers.schemas import SCHEMAS
 
 _LEADING = "time"
 DEEP = "deep"
@@ -185,7 +184,7 @@ def parse_pass(folder: Path | str) -> dict[str, pd.DataFrame]:
         raise CaptureError(run.path, f"lists no {suffix} file", run.remedy)
     parts = [_parse(run, parse, report) for report in reports]
     _check_apart(run, parts)
-    frame = pd.concat(parts, ignore_index=True) if parts else conform([], SCHEMAS[name])
+    frame = pd.concat(parts, ignore_index=True) if parts else SCHEMAS[name].conform([])
     place = reports[0] if len(reports) == 1 else run.folder
     _check_measured(
         run, frame, place, f"no launches in NVTX domain {DOMAIN} in the expected ranges"
@@ -208,7 +207,7 @@ def _details(
     return {
         name: pd.concat([part[name] for part in parts], ignore_index=True)
         if parts
-        else conform([], SCHEMAS[name])
+        else SCHEMAS[name].conform([])
         for name in ("hotspots", "advice")
     }
 
@@ -243,17 +242,12 @@ def _table_path(run: Run, name: str) -> Path:
 
 
 def _conform(
-    path: Path, rows: pd.DataFrame | list[dict[str, Any]], schema: pa.DataFrameSchema, remedy: str
+    path: Path, rows: pd.DataFrame | list[dict[str, Any]], schema: Schema, remedy: str
 ) -> pd.DataFrame:
     try:
-        return conform(rows, schema)
-    except SchemaError as error:
-        misfit = _line(error)
-    except SchemaErrors as error:
-        first = error.failure_cases.iloc[0]
-        dtype = schema.columns[first["column"]].dtype
-        misfit = f"column {first['column']!r} holds {first['failure_case']!r}, no {dtype}"
-    raise CaptureError(path, f"does not fit {schema.name}: {misfit}", remedy)
+        return schema.conform(rows)
+    except Misfit as misfit:
+        raise CaptureError(path, f"does not fit {schema.name}: {misfit}", remedy) from None
 
 
 def _line(error: Exception) -> str:

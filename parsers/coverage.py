@@ -8,7 +8,7 @@ import pandas as pd
 
 from parsers.metric import Metric
 from parsers.metrics import METRICS
-from parsers.schemas import COVERAGE, conform
+from parsers.schemas import COVERAGE
 
 Flags = npt.NDArray[np.bool_]
 
@@ -44,7 +44,7 @@ def cover(counters: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             known = frame[metric.column].notna().to_numpy()
         row = _row(metric, measured, known & ~measured, chips)
         rows.append({"operator": operators[0] if len(operators) == 1 else None} | row)
-    return frame, conform(rows, COVERAGE)
+    return frame, COVERAGE.conform(rows)
 
 
 def _row(

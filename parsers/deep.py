@@ -12,7 +12,6 @@ from parsers import ncu
 from parsers.deep_advice import advice_of
 from parsers.deep_hotspots import instructions
 from parsers.deep_schemas import ADVICE, HOTSPOTS
-from parsers.schemas import conform
 
 _LAUNCH = ["operator", "variant", "case", "launch", "kernel"]
 
@@ -59,4 +58,4 @@ def details(path: Path | str, counters: pd.DataFrame) -> dict[str, pd.DataFrame]
             parts.append(part.assign(**launch))
         advice += [launch | result for result in advice_of(action)]
     hotspots = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-    return {"hotspots": conform(hotspots, HOTSPOTS), "advice": conform(advice, ADVICE)}
+    return {"hotspots": HOTSPOTS.conform(hotspots), "advice": ADVICE.conform(advice)}

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-
-from parsers.columns import FLOAT, INTEGER, column, schema, text
+from parsers.columns import FLOAT, INTEGER, Column, Schema, text
 from parsers.stalls import SAMPLED, STALLS
 
 
-def _launch() -> dict[str, pa.Column]:
+def _launch() -> dict[str, Column]:
     return {
         "operator": text("what is computed"),
         "variant": text("which implementation"),
         "case": text("which input: shape, dtype, labels"),
-        "launch": column(INTEGER, "position of the launch within its range, from 0", "", "order"),
+        "launch": Column(INTEGER, "position of the launch within its range, from 0", "", "order"),
         "kernel": text("kernel name without arguments", "Nsight", required=True),
     }
 
 
-def _count(meaning: str, unit: str, source: str) -> pa.Column:
-    return column(INTEGER, meaning, unit, source)
+def _count(meaning: str, unit: str, source: str) -> Column:
+    return Column(INTEGER, meaning, unit, source)
 
 
-def _samples(reason: str, meaning: str) -> pa.Column:
+def _samples(reason: str, meaning: str) -> Column:
     name = f"smsp__pcsamp_warps_issue_stalled_{SAMPLED.get(reason, reason)}"
     return _count(f"samples of warps {meaning}", "sample", name)
 
 
-HOTSPOTS = schema(
+HOTSPOTS = Schema(
     "hotspots",
     "One row a launch and SASS instruction, in the order of addresses.",
     {
         **_launch(),
-        "offset_bytes": column(
+        "offset_bytes": Column(
             INTEGER, "address, from the first of the launch's instructions", "B", required=True
         ),
         "sass": text("the instruction; NA where the report has no SASS", "cubin"),
@@ -79,7 +77,7 @@ HOTSPOTS = schema(
     },
 )
 
-ADVICE = schema(
+ADVICE = Schema(
     "advice",
     "One row a launch and result of a rule of Nsight Compute, in its order.",
     {
@@ -89,7 +87,7 @@ ADVICE = schema(
         "title": text("what it found, in a few words; else the rule's name", "Nsight"),
         "message": text("what it says, without Nsight's markup", "Nsight", required=True),
         "kind": text("info, optimization, warning or error", "Nsight", required=True),
-        "speedup_pct": column(FLOAT, "estimated gain of following it", "%", "Nsight"),
+        "speedup_pct": Column(FLOAT, "estimated gain of following it", "%", "Nsight"),
         "speedup_scope": text("global: of the kernel; local: of the part in question", "Nsight"),
         "metrics": text("metrics that it looks at, with value and info, as JSON", "Nsight"),
     },

@@ -12,8 +12,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
-import pandera.pandas as pa
 
+from parsers.columns import Schema
 from parsers.contract import DOMAIN, split_range
 from parsers.errors import CaptureError
 from parsers.names import KernelName, decode_names
@@ -85,11 +85,9 @@ def roll_up_by(path: Path, frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFra
     return rolled
 
 
-def _names(schema: pa.DataFrameSchema) -> list[str]:
+def _names(schema: Schema) -> list[str]:
     columns = [
-        str(name)
-        for name, about in schema.columns.items()
-        if not about.metadata["unit"] or name in PROPERTIES
+        str(name) for name, about in schema.columns.items() if not about.unit or name in PROPERTIES
     ]
     return list(dict.fromkeys([*_WORDS, *_RANGE, *columns, *_DECODED]))
 

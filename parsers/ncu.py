@@ -18,7 +18,7 @@ from parsers.metric import Metric
 from parsers.metrics import METRICS
 from parsers.ncu_frame import limiter
 from parsers.ncu_ranges import Domain, Open, attribute
-from parsers.schemas import COUNTERS, conform
+from parsers.schemas import COUNTERS
 from parsers.units import factor
 
 REMEDY = "measure it again with `snakemake reports/OPERATOR -R ncu`"
@@ -65,7 +65,7 @@ def parse(path: Path | str) -> pd.DataFrame:
     if not rows:
         raise CaptureError(path, "the report holds no launches", REMEDY)
     ranges, notes = attribute(domains)
-    frame = conform(pd.DataFrame(rows).assign(nsight_compute=version).join(ranges), COUNTERS)
+    frame = COUNTERS.conform(pd.DataFrame(rows).assign(nsight_compute=version).join(ranges))
     frame.attrs["notes"] = notes
     return frame
 

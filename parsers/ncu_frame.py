@@ -15,7 +15,7 @@ from parsers.errors import CaptureError
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS
 from parsers.ncu_log import REMEDY
 from parsers.ncu_ranges import attribute
-from parsers.schemas import COUNTERS, conform
+from parsers.schemas import COUNTERS
 from parsers.units import factor
 
 LAUNCH = ("name", "capability", "grid", "block")
@@ -76,7 +76,7 @@ def counters(path: Path, launches: pd.DataFrame, cells: pd.DataFrame) -> pd.Data
     frame["compute_capability"] = launches["capability"].fillna(_capability(cells))
     frame["occupancy_limiter"] = _limiters(frame.reindex(columns=list(OCCUPANCY_LIMITS)))
     ranges, notes = attribute(launches["open"].tolist())
-    conformed = conform(frame.join(ranges), COUNTERS)
+    conformed = COUNTERS.conform(frame.join(ranges))
     conformed.attrs["notes"] = notes
     return conformed
 

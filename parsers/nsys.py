@@ -31,7 +31,7 @@ from parsers.nsys_tables import (
     open_tables,
 )
 from parsers.rollup import busy_ns
-from parsers.schemas import TIMELINE, conform
+from parsers.schemas import TIMELINE
 
 __all__ = ["REMEDY", "busy_ns", "launches", "parse", "recognises", "recognises_folder"]
 
@@ -70,7 +70,7 @@ def parse(path: Path | str) -> pd.DataFrame:
     # A plain split on a column without a single range gives one column, not three.
     keys = frame["range"].str.split("/", expand=True).reindex(columns=range(3))
     keys.columns = pd.Index(["operator", "variant", "case"])
-    return conform(pd.concat([frame, keys], axis=1), TIMELINE)
+    return TIMELINE.conform(pd.concat([frame, keys], axis=1))
 
 
 def launches_in(path: Path, domain: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
@@ -167,7 +167,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     """Give a frame the columns of its schema; to validate a million rows takes a second or two."""
     empty = pd.Series(pd.NA, index=frame.index, dtype="Int64")
     columns = {
-        name: frame.get(name, empty).astype(str(column.dtype))
+        name: frame.get(name, empty).astype(column.dtype)
         for name, column in LAUNCHES.columns.items()
     }
     for name, values in columns.items():

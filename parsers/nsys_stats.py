@@ -19,7 +19,6 @@ import pandas as pd
 from parsers.errors import CaptureError
 from parsers.files import check_present, describe
 from parsers.nsys_schemas import LAUNCHES, NSYS_SUMMARY
-from parsers.schemas import conform
 
 REMEDY = "write it again with `nsys stats --format csv --report REPORT`"
 
@@ -106,14 +105,14 @@ def parse(path: Path | str) -> pd.DataFrame:
     reports = _reports(path)
     traces = [report for report in reports if report.name == TRACE]
     if traces:
-        frame = conform(pd.concat([_trace(path, report) for report in traces]), LAUNCHES)
+        frame = LAUNCHES.conform(pd.concat([_trace(path, report) for report in traces]))
         frame.attrs["notes"] = [
             "a trace by nsys stats has no threads, calls, NVTX ranges and graphs",
             "sizes are rounded as printed; the names are of the form that nsys stats was asked for",
         ]
         return frame
     frame = pd.concat([_sum(path, report) for report in reports])
-    return conform(frame.reset_index(drop=True), NSYS_SUMMARY)
+    return NSYS_SUMMARY.conform(frame.reset_index(drop=True))
 
 
 def _fields(line: str) -> dict[str, str | None]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from parsers.metric import EXACT
 from parsers.metrics import METRICS
-from parsers.schemas import FLAGS, conform
+from parsers.schemas import FLAGS
 
 _TOLD = ("operator", "variant", "case", "launch", "kernel")
 _Doubt = tuple[str, npt.NDArray[np.bool_], str]
@@ -41,7 +41,7 @@ def flag(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
             value = frame.loc[hit, column].astype("Float64")
             rows.append(part.assign(frame=name, column=column, value=value, reason=reason))
             clean.loc[hit, column] = pd.NA
-    return clean, conform(pd.concat(rows) if rows else [], FLAGS).reset_index(drop=True)
+    return clean, FLAGS.conform(pd.concat(rows) if rows else []).reset_index(drop=True)
 
 
 def _counters(frame: pd.DataFrame) -> list[_Doubt]:

@@ -132,11 +132,11 @@ def _reference(name: str) -> str:
     rows: Iterable[tuple[str, ...]] = (
         (
             str(column),
-            str(about.dtype).partition("[")[0],
-            about.metadata["unit"] or "-",
-            about.description,
+            about.dtype,
+            about.unit or "-",
+            about.meaning,
         )
-        + ((f"[{about.metadata['source']}]",) if about.metadata["source"] else ())
+        + ((f"[{about.source}]",) if about.source else ())
         for column, about in schema.columns.items()
     )
     lines = [f"  {row[0]:<28} {row[1]:<8} {row[2]:<12} {' '.join(row[3:])}" for row in rows]

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pandera.errors
+import pyarrow as pa
 
+from parsers.columns import Misfit
 from parsers.rollup import roll_up
-from parsers.schemas import SCHEMAS, fits
+from parsers.schemas import SCHEMAS
 
 KEY = ["operator", "variant", "case"]
 """What names a row of measurements in every frame."""
@@ -58,14 +59,8 @@ NAMES = tuple(field.name for field in fields(Frames) if field.name != "operator"
 
 def records(frame: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries, with None for NA."""
-    names = [str(name) for name in frame]
-    columns = (_plain(frame.iloc[:, at]) for at in range(len(names)))
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _plain(values: pd.Series) -> list[Any]:
-    present = values.notna().tolist()
-    return [v if there else None for v, there in zip(values.tolist(), present, strict=True)]
+    rows: list[Row] = pa.Table.from_pandas(frame, preserve_index=False).to_pylist()
+    return rows
 
 
 def load(folder: Path) -> Frames:
@@ -106,12 +101,9 @@ def read(path: Path, name: str) -> pd.DataFrame:
     if not path.is_file():
         raise FramesError(path, "no such file", "run the parsing rules first")
     try:
-        frame = pd.read_parquet(path)
-        return frame if fits(frame, SCHEMAS[name]) else SCHEMAS[name].validate(frame)
+        return SCHEMAS[name].validate(pd.read_parquet(path))
     except (OSError, ValueError) as error:
         raise FramesError(path, f"not a Parquet file ({error})", "parse it again") from error
-    except (pandera.errors.SchemaError, pandera.errors.SchemaErrors) as error:
-        cause = str(error).splitlines()[0]
-        raise FramesError(
-            path, f"breaks the schema {name!r} ({cause})", "parse it again"
-        ) from error
+    except Misfit as misfit:
+        cause = f"breaks the schema {name!r} ({misfit})"
+        raise FramesError(path, cause, "parse it again") from misfit

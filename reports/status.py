@@ -48,7 +48,7 @@ def cases(frames: Frames) -> list[str]:
 def _names(frames: Frames, column: str) -> list[str]:
     declared = frames.variants if column == "variant" else frames.cases
     sources = (declared, frames.outcomes, frames.checks, frames.samples, frames.counters)
-    return list(dict.fromkeys(str(name) for f in sources for name in f[column].dropna()))
+    return list(dict.fromkeys(str(name) for f in sources for name in f[column].dropna().unique()))
 
 
 def baseline(frames: Frames) -> str | None:
@@ -63,7 +63,7 @@ def statuses(frames: Frames) -> dict[tuple[str, str], Status]:
     outcomes: dict[tuple[str, str], dict[str, Row]] = {}
     for row in records(frames.outcomes):
         outcomes.setdefault((row["variant"], row["case"]), {})[row["pass"]] = row
-    timed = {(r["variant"], r["case"]) for r in records(frames.samples)}
+    timed = set(frames.samples.groupby(["variant", "case"]).groups)
     pairs = [(variant, case) for case in cases(frames) for variant in variants(frames)]
     return {
         pair: _status(checks.get(pair), outcomes.get(pair, {}), timed=pair in timed)

@@ -113,16 +113,17 @@ def compare(frames: Frames) -> pd.DataFrame:
 def _times(frames: Frames, case: str, states: dict[str, Status]) -> dict[str, Row]:
     """Return times and ratios of one case; only ranked variants have ratios."""
     rows = frames.samples[frames.samples["case"] == case]
-    samples = {v: rows[rows["variant"] == v] for v in states}
-    medians = {v: timing.median(timing.values(s["duration_ns"])) for v, s in samples.items()}
+    counts = rows["variant"].value_counts()
+    samples = {v: timing.by_round(rows[rows["variant"] == v]) for v in states}
+    medians = {v: timing.median(timing.values(own)) for v, own in samples.items()}
     ranked = {v: m.value for v, m in medians.items() if m and states[v].ranked}
     base, best = baseline(frames), min(ranked, key=lambda v: ranked[v], default=None)
     result: dict[str, Row] = {}
     for variant, own in samples.items():
         row: Row = {
             "baseline": variant == base,
-            "samples": len(own),
-            "spread": timing.spread(timing.values(own["duration_ns"])),
+            "samples": int(counts.get(variant, 0)),
+            "spread": timing.spread(timing.values(own)),
             **_estimate("median", medians[variant], "_ns"),
         }
         if variant in ranked and base in ranked:
@@ -133,7 +134,9 @@ def _times(frames: Frames, case: str, states: dict[str, Status]) -> dict[str, Ro
     return result
 
 
-def _against(above: pd.DataFrame, below: pd.DataFrame, *, same: bool) -> timing.Estimate | None:
+def _against(
+    above: pd.Series[float], below: pd.Series[float], *, same: bool
+) -> timing.Estimate | None:
     return timing.Estimate(1.0) if same else timing.ratio(above, below)
 
 

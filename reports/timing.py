@@ -52,7 +52,13 @@ def _resampled(raw: bytes) -> Values:
     draw them anew for each, which took most of the time that a page took.
     """
     samples = np.frombuffer(raw, dtype=np.float64)
-    return np.asarray(np.median(samples[_draws(samples.size)], axis=1))
+    # Ranks have the same order in a quarter of the bytes, which halves the time.
+    order = np.argsort(samples)
+    ranks = np.empty(samples.size, dtype=np.uint16)
+    ranks[order] = np.arange(samples.size)
+    middle = [(samples.size - 1) // 2, samples.size // 2]
+    found = np.partition(ranks[_draws(samples.size)], middle, axis=1)[:, middle]
+    return np.asarray(samples[order[found]].mean(axis=1))
 
 
 def _bounds(resamples: Values) -> tuple[float, float]:
@@ -74,13 +80,20 @@ def median(values: Values) -> Estimate | None:
     return Estimate(float(np.median(values)), *_bounds(_resampled(values.tobytes())))
 
 
-def ratio(above: pd.DataFrame, below: pd.DataFrame) -> Estimate | None:
+def by_round(samples: pd.DataFrame) -> pd.Series[float]:
+    """Return the durations of ``samples`` that are there, in ns, by their round, NaN for none."""
+    there = samples.dropna(subset=["duration_ns"])
+    rounds = there["round"].to_numpy("float64", na_value=np.nan)
+    return pd.Series(there["duration_ns"].to_numpy("float64"), index=rounds)
+
+
+def ratio(above: pd.Series[float], below: pd.Series[float]) -> Estimate | None:
     """Return the ratio of two medians, resampled by round.
 
     Parameters
     ----------
     above, below
-        Rows of ``samples`` of one variant each, in the same case.
+        Durations of one variant each, in the same case, as `by_round` returns them.
 
     Returns
     -------
@@ -89,15 +102,15 @@ def ratio(above: pd.DataFrame, below: pd.DataFrame) -> Estimate | None:
         all samples and without an interval. None where one of them has no samples, or where
         ``below`` took no time that a timer could tell from none.
     """
-    if above.empty or below.empty or values(below["duration_ns"]).min() <= 0:
+    tops, bottoms = above.to_numpy(), below.to_numpy()
+    if not tops.size or not bottoms.size or bottoms.min() <= 0:
         return None
-    pairs = above.dropna(subset=["round"]).merge(below.dropna(subset=["round"]), on="round")
-    if len(pairs) >= FEWEST_SAMPLES:
-        tops, bottoms = (values(pairs[f"duration_ns_{side}"]) for side in "xy")
-        resamples = _resampled(tops.tobytes()) / _resampled(bottoms.tobytes())
-        return Estimate(float(np.median(tops) / np.median(bottoms)), *_bounds(resamples))
-    tops, bottoms = values(above["duration_ns"]), values(below["duration_ns"])
-    return Estimate(float(np.median(tops) / np.median(bottoms)))
+    rounds, first, second = np.intersect1d(above.index, below.index, return_indices=True)
+    if rounds.size < FEWEST_SAMPLES:
+        return Estimate(float(np.median(tops) / np.median(bottoms)))
+    tops, bottoms = tops[first], bottoms[second]
+    resamples = _resampled(tops.tobytes()) / _resampled(bottoms.tobytes())
+    return Estimate(float(np.median(tops) / np.median(bottoms)), *_bounds(resamples))
 
 
 def values(durations: pd.Series[float]) -> Values:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
@@ -25,6 +26,12 @@ def values(handle: Any) -> Any:
         return handle
     widened = (handle.data.astype(np.uint32) << 16).view(np.float32)
     return TensorHandle(widened, tl.float32)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers() -> None:
+    """Let each test draw the same random numbers in every run and on every machine."""
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ from triton.runtime.jit import JITFunction
 from kernels.harness import build, discovery
 from kernels.harness.build import Build, BuildError, compile_operator
 from kernels.harness.spec import Case
-from parsers.schemas import BUILDS, conform
+from parsers.schemas import BUILDS
 from tests.kernels import toys
 
 Run = Callable[..., torch.Tensor]
@@ -264,7 +264,7 @@ def test_tiles_of_tma_follow_the_pre_hook_and_have_no_width() -> None:
 
 def test_rows_fit_the_schema(gelu: list[Build]) -> None:
     assert tuple(BUILDS.columns) == build.COLUMNS
-    frame = conform(build.rows("gelu", [*gelu, *compile_one(toys.broken)], "3.6.0"), BUILDS)
+    frame = BUILDS.conform(build.rows("gelu", [*gelu, *compile_one(toys.broken)], "3.6.0"))
     assert len(frame) == len(gelu) + 1
     assert frame["ptx"].iloc[0] == f"triton-{gelu[0].case}-gelu_kernel-sm_80.ptx"
     assert pd.isna(frame["ptx"].iloc[-1])
@@ -274,7 +274,7 @@ def test_rows_fit_the_schema(gelu: list[Build]) -> None:
 def test_saved_files(tmp_path: Path) -> None:
     made = compile_one(toys.tuned) + compile_one(toys.broken)
     table = build.save("toy", made, tmp_path / "capture")
-    frame = conform(pd.read_csv(table), BUILDS)
+    frame = BUILDS.conform(pd.read_csv(table))
     assert list(frame["status"]) == ["ok", "ok", "failed"]
     stem = "only-4096-float32-tuned_kernel-sm_90"
     assert sorted(path.name for path in table.parent.iterdir()) == [
@@ -290,5 +290,5 @@ def test_saved_files(tmp_path: Path) -> None:
 
 
 def test_saving_nothing_writes_the_header(tmp_path: Path) -> None:
-    frame = conform(pd.read_csv(build.save("toy", [], tmp_path)), BUILDS)
+    frame = BUILDS.conform(pd.read_csv(build.save("toy", [], tmp_path)))
     assert frame.empty

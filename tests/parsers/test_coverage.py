@@ -10,7 +10,7 @@ import pytest
 from parsers.coverage import cover
 from parsers.metrics import METRICS
 from parsers.plausible import flag
-from parsers.schemas import COUNTERS, TIMELINE, conform
+from parsers.schemas import COUNTERS, TIMELINE
 from reports.frames import records
 from tests.reports.data import launch
 
@@ -19,7 +19,7 @@ MEASURED = {metric.column: 1 for metric in METRICS}
 
 def counters(*changes: dict[str, Any]) -> pd.DataFrame:
     rows = [launch("naive", i) | MEASURED | change for i, change in enumerate(changes)]
-    return conform(rows, COUNTERS)
+    return COUNTERS.conform(rows)
 
 
 def status(frame: pd.DataFrame, column: str) -> tuple[str, int, str | None]:
@@ -79,7 +79,7 @@ def test_absent_from_an_older_chip(chip: str | None, reason: str) -> None:
 
 
 def test_no_launches() -> None:
-    frame, coverage = cover(conform([], COUNTERS))
+    frame, coverage = cover(COUNTERS.conform([]))
     assert frame.empty
     assert set(coverage["status"]) == {"absent"}
 
@@ -121,7 +121,7 @@ def test_a_timeline_that_cannot_be() -> None:
         row | {"start_ns": 8, "api_start_ns": None},
         row | {"start_ns": 12, "api_start_ns": 9, "duration_ns": -3},
     ]
-    clean, flags = flag(conform(rows, TIMELINE), "timeline")
+    clean, flags = flag(TIMELINE.conform(rows), "timeline")
     assert clean["start_ns"].isna().tolist() == [False, True, False, False]
     assert clean["duration_ns"].isna().tolist() == [False, False, False, True]
     assert flags["reason"].tolist() == ["is before the launching call", "is negative"]

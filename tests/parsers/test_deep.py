@@ -18,7 +18,6 @@ from parsers.deep_advice import advice_of, plain
 from parsers.deep_hotspots import instructions
 from parsers.deep_schemas import ADVICE, HOTSPOTS
 from parsers.errors import CaptureError
-from parsers.schemas import conform
 from parsers.stalls import STALLS
 from tests.parsers.folders import outcome, write_pass
 
@@ -109,7 +108,7 @@ COUNTED: dict[str, dict[int, int]] = {
 
 def rows(action: Action) -> pd.DataFrame:
     frame = instructions(action)
-    return conform(frame.assign(kernel="k"), HOTSPOTS) if len(frame) else frame
+    return HOTSPOTS.conform(frame.assign(kernel="k")) if len(frame) else frame
 
 
 def test_instructions_stand_by_address_with_what_each_cost() -> None:
@@ -216,7 +215,7 @@ def test_advice_is_a_row_a_result_that_says_something() -> None:
         result(rule_message=silent),
         result(speedup_estimation=gain, focus_metrics=focus),
     ]
-    rows = conform([r | {"kernel": "k"} for r in advice_of(Action({}, results=results))], ADVICE)
+    rows = ADVICE.conform([r | {"kernel": "k"} for r in advice_of(Action({}, results=results))])
     assert rows["message"].tolist() == ["Look at B."] * 2
     assert rows["title"].tolist() == ["Warp Stall"] * 2
     assert rows["kind"].tolist() == ["optimization"] * 2
@@ -259,7 +258,7 @@ def test_a_capture_of_the_deep_pass(tmp_path: Path) -> None:
     frames = parse_pass(write_pass(tmp_path / "gelu/deep/triton", "deep", files, outcomes=ran))
     assert set(frames) == {"counters", "coverage", "flags", "hotspots", "advice"}
     assert len(frames["counters"]) > 0
-    assert frames["hotspots"].dtypes.equals(conform([], HOTSPOTS).dtypes)
+    assert frames["hotspots"].dtypes.equals(HOTSPOTS.conform([]).dtypes)
 
 
 def test_a_capture_in_which_nothing_was_measured(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from parsers import read
 from parsers.errors import CaptureError
 from parsers.files import GZIP_MAGIC, NCU_MAGIC, SQLITE_MAGIC, ZSTD_MAGIC
 from parsers.formats import QDREP_MAGIC, QDSTRM_MAGIC
-from parsers.schemas import COUNTERS, TIMELINE, conform
+from parsers.schemas import COUNTERS, TIMELINE
 from tests.parsers.conftest import ROOT
 from tests.parsers.samples import WRAPPERS
 
@@ -46,7 +46,7 @@ def _refused(path: Path) -> bool:
         assert result.remedy
         return True
     assert len(result) > 0
-    conform(result, SCHEMAS[result.attrs["format"]])
+    SCHEMAS[result.attrs["format"]].conform(result)
     return False
 
 

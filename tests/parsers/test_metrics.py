@@ -30,12 +30,12 @@ def test_limits_are_columns() -> None:
 
 def test_every_metric_is_in_the_schema_once() -> None:
     assert [column for column in COUNTERS.columns if column in set(COLUMNS)] == COLUMNS
-    assert all(COUNTERS.columns[m.column].metadata["unit"] == m.unit for m in METRICS)
+    assert all(COUNTERS.columns[m.column].unit == m.unit for m in METRICS)
 
 
 def test_every_column_says_what_it_is() -> None:
     for schema in SCHEMAS.values():
-        assert all(column.description for column in schema.columns.values())
+        assert all(column.meaning for column in schema.columns.values())
 
 
 def test_reference_is_the_table(root: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parsers.metric import Rollup
 from parsers.metrics import METRICS
 from parsers.rollup import roll_up
-from parsers.schemas import COUNTERS, conform
+from parsers.schemas import COUNTERS
 from reports.frames import KEY, records
 from tests.reports.data import counter_rows, launch
 
@@ -19,12 +19,12 @@ MEANS = [m.column for m in METRICS if m.rollup is Rollup.MEAN]
 
 
 def rolled(*rows: dict[str, Any]) -> dict[str, Any]:
-    (row,) = records(roll_up(conform(list(rows), COUNTERS), KEY))
+    (row,) = records(roll_up(COUNTERS.conform(list(rows)), KEY))
     return row
 
 
 def test_nine_launches_add_up_but_their_occupancies_do_not() -> None:
-    naive = records(roll_up(conform(counter_rows(), COUNTERS), KEY))[0]
+    naive = records(roll_up(COUNTERS.conform(counter_rows()), KEY))[0]
     assert naive["launches"] == 9
     assert naive["dram_read_bytes"] == 13 * 268_435_456 + 90_000
     assert naive["occupancy_achieved_pct"] == pytest.approx(85)
@@ -61,9 +61,9 @@ def test_missing_stays_missing() -> None:
 
 def test_launches_without_key_make_a_row_of_their_own() -> None:
     outside = launch("naive", 0) | {"operator": None, "variant": None, "case": None}
-    rows = records(roll_up(conform([outside, launch("naive", 0), outside], COUNTERS), KEY))
+    rows = records(roll_up(COUNTERS.conform([outside, launch("naive", 0), outside]), KEY))
     assert [(row["variant"], row["launches"]) for row in rows] == [(None, 2), ("naive", 1)]
-    assert roll_up(conform([], COUNTERS), KEY).empty
+    assert roll_up(COUNTERS.conform([]), KEY).empty
 
 
 def test_properties_are_listed_and_the_largest_named() -> None:
@@ -97,7 +97,7 @@ def test_splitting_and_reordering_launches_changes_nothing(
     both = [row | {"variant": "whole"} for row in rows] + [
         row | {"variant": "cut"} for row in parts
     ]
-    found = {row.pop("variant"): row for row in records(roll_up(conform(both, COUNTERS), KEY))}
+    found = {row.pop("variant"): row for row in records(roll_up(COUNTERS.conform(both), KEY))}
     before, after = found["whole"], found["cut"]
     assert after.pop("launches") == before.pop("launches") + 1
     for column, value in before.items():
@@ -109,6 +109,6 @@ def test_splitting_and_reordering_launches_changes_nothing(
 
 
 def test_dtypes_are_nullable() -> None:
-    frame = roll_up(conform(counter_rows(), COUNTERS), KEY)
+    frame = roll_up(COUNTERS.conform(counter_rows()), KEY)
     assert isinstance(frame["dram_read_bytes"].dtype, pd.Int64Dtype)
     assert isinstance(frame["sm_throughput_pct"].dtype, pd.Float64Dtype)

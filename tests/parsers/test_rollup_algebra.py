@@ -49,7 +49,7 @@ def drawn_rows(draw: st.DrawFn, kind: str) -> Rows:
 def frame(rows: Rows, kind: str) -> pd.DataFrame:
     """Make a frame of the schema's dtypes; to check it against the schema takes its time."""
     made = pd.DataFrame(rows)
-    return made.astype({name: str(SCHEMAS[kind].columns[name].dtype) for name in made})
+    return made.astype({name: SCHEMAS[kind].columns[str(name)].dtype for name in made})
 
 
 def rolled(rows: Rows, kind: str, by: str = "kernel") -> dict[Any, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parsers.schemas import SCHEMAS, conform
+from parsers.schemas import SCHEMAS
 from reports.frames import NAMES, Frames
 
 CASE = "8192x8192-float32"
@@ -180,9 +180,9 @@ def all_rows() -> dict[str, Rows]:
 def make(**changes: Rows) -> Frames:
     """Make frames that follow their schemas, with the rows of some of them replaced."""
     rows = all_rows() | changes
-    return Frames(operator="gelu", **{name: conform(rows[name], SCHEMAS[name]) for name in NAMES})
+    return Frames(operator="gelu", **{name: SCHEMAS[name].conform(rows[name]) for name in NAMES})
 
 
 def empty(operator: str = "gelu") -> Frames:
     """Make frames without rows."""
-    return Frames(operator=operator, **{name: conform([], SCHEMAS[name]) for name in NAMES})
+    return Frames(operator=operator, **{name: SCHEMAS[name].conform([]) for name in NAMES})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from parsers.schemas import SCHEMAS, conform
+from parsers.schemas import SCHEMAS
 from reports.deep import DEEP_FRAMES, Deep
 
 Rows = list[dict[str, Any]]
@@ -86,7 +86,7 @@ def case_row(name: str) -> dict[str, Any]:
 
 
 def frame(name: str, rows: Rows) -> pd.DataFrame:
-    return conform(rows, SCHEMAS[name])
+    return SCHEMAS[name].conform(rows)
 
 
 def deep(**changes: Rows) -> Deep:

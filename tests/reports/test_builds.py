@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parsers.schemas import BUILDS, conform
+from parsers.schemas import BUILDS
 from reports.builds import builds_table, spilling
 from reports.frames import Row, records
 from tests.reports.data import build_rows, key
@@ -10,7 +10,7 @@ from tests.reports.data import build_rows, key
 
 def builds(*changes: dict[str, Any]) -> list[Row]:
     """Rows of the frame: the build for sm_90 with changes, one for each."""
-    return records(conform([build_rows()[1] | change for change in changes], BUILDS))
+    return records(BUILDS.conform([build_rows()[1] | change for change in changes]))
 
 
 def test_rows_that_are_alike_but_for_the_case_are_joined() -> None:

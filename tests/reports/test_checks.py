@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from parsers.schemas import SCHEMAS, conform
+from parsers.schemas import SCHEMAS
 from reports.checks import CHECK_FRAMES, checks_page, faults
 from tests.reports.data import run_rows
 from tests.reports.test_page import HOSTILE, TAGS, Outline
@@ -24,7 +24,7 @@ def frames(operator: str, **rows: list[dict[str, Any]]) -> dict[str, pd.DataFram
     known: dict[str, Any] = {name: [] for name in CHECK_FRAMES}
     known |= {"cases": [case | {"summed": 64}]}
     known |= {"runs": [run_rows()[0] | {"operator": operator}]}
-    return {name: conform((known | rows)[name], SCHEMAS[name]) for name in CHECK_FRAMES}
+    return {name: SCHEMAS[name].conform((known | rows)[name]) for name in CHECK_FRAMES}
 
 
 def sanitized(tool: str, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parsers.captures import parse_runs
-from parsers.schemas import RUNS, conform
+from parsers.schemas import RUNS
 from reports.chips import CHIPS, Chip, find, of_runs
 
 FP32_LANES = {
@@ -115,7 +115,7 @@ def run(**changes: object) -> dict[str, object]:
 
 
 def test_what_a_run_says_takes_precedence() -> None:
-    runs = conform([run(l2_bytes=1000), run(sm_clock_max_hz=1_755_000_000)], RUNS)
+    runs = RUNS.conform([run(l2_bytes=1000), run(sm_clock_max_hz=1_755_000_000)])
     chip, stated = of_runs(runs), find("NVIDIA H100 80GB HBM3")
     assert chip is not None
     assert stated is not None
@@ -124,11 +124,11 @@ def test_what_a_run_says_takes_precedence() -> None:
 
 
 def test_runs_without_one_known_gpu_have_none() -> None:
-    assert of_runs(conform([], RUNS)) is None
-    assert of_runs(conform([run(gpu="NVIDIA H300")], RUNS)) is None
-    assert of_runs(conform([run(), run(gpu="NVIDIA H200")], RUNS)) is None
-    assert of_runs(conform([run(sm_count=16)], RUNS)) is None
-    assert of_runs(conform([run(sm_count=None)], RUNS)) == find("NVIDIA H100 80GB HBM3")
+    assert of_runs(RUNS.conform([])) is None
+    assert of_runs(RUNS.conform([run(gpu="NVIDIA H300")])) is None
+    assert of_runs(RUNS.conform([run(), run(gpu="NVIDIA H200")])) is None
+    assert of_runs(RUNS.conform([run(sm_count=16)])) is None
+    assert of_runs(RUNS.conform([run(sm_count=None)])) == find("NVIDIA H100 80GB HBM3")
 
 
 def test_the_gpu_of_the_captures_is_known(root: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from parsers.schemas import SCHEMAS, conform
+from parsers.schemas import SCHEMAS
 from reports.__main__ import main
 from tests.reports.data import check_rows, make
 from tests.reports.test_frames import store
@@ -42,7 +42,7 @@ def test_builds_alone(folder: Path, tmp_path: Path) -> None:
 
 
 def test_checks_of_several_operators(folder: Path, tmp_path: Path) -> None:
-    conform([], SCHEMAS["sanitizer"]).to_parquet(folder / "sanitizer.parquet")
+    SCHEMAS["sanitizer"].conform([]).to_parquet(folder / "sanitizer.parquet")
     assert main(["checks", str(folder), str(folder), "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out/checks.md").read_text()
     assert "compared 1 operator, 4 variants and 1 case with float64 references" in page
@@ -53,7 +53,7 @@ def test_checks_of_several_operators(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_gate_is_open_where_nothing_is_wrong(folder: Path) -> None:
-    conform([], SCHEMAS["sanitizer"]).to_parquet(folder / "sanitizer.parquet")
+    SCHEMAS["sanitizer"].conform([]).to_parquet(folder / "sanitizer.parquet")
     assert main(["gate", str(folder), "--page", "checks.md"]) == 0
 
 
@@ -61,8 +61,8 @@ def test_the_gate_names_three_faults_and_counts_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = [row | {"status": "wrong"} for row in check_rows()]
-    conform(wrong, SCHEMAS["checks"]).to_parquet(folder / "checks.parquet")
-    conform([], SCHEMAS["sanitizer"]).to_parquet(folder / "sanitizer.parquet")
+    SCHEMAS["checks"].conform(wrong).to_parquet(folder / "checks.parquet")
+    SCHEMAS["sanitizer"].conform([]).to_parquet(folder / "sanitizer.parquet")
     assert main(["gate", str(folder), "--page", "results/reports/checks.md"]) == 2
     assert capsys.readouterr().err == (
         "error: results/reports/checks.md: 4 faults: gelu/naive/8192x8192-float32 is wrong, "

@@ -176,7 +176,7 @@ def test_every_optional_value_may_be_missing() -> None:
     for name in NAMES:
         frame, schema = getattr(frames, name).copy(), SCHEMAS[name]
         for column, definition in schema.columns.items():
-            if definition.nullable and column not in {"operator", "variant", "case", "launch"}:
+            if not definition.required and column not in {"operator", "variant", "case", "launch"}:
                 frame[column] = frame[column].where(frame[column].isna())
         blank[name] = schema.validate(frame)
     page = operator_page(Frames("gelu", **blank), "replay")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parsers.captures import parse_pass
 from parsers.metrics import METRICS
 from parsers.rollup import roll_up
-from parsers.schemas import CASES, CEILINGS, COUNTERS, conform
+from parsers.schemas import CASES, CEILINGS, COUNTERS
 from reports.chips import find
 from reports.frames import KEY, records
 from reports.roofline import (
@@ -149,7 +149,7 @@ def test_flops_by_type() -> None:
         launch("naive", 0) | ones | tensor,
         launch("naive", 1) | ones | tensor | {"hfma_thread_instructions": None},
     ]
-    first, second = records(flops(conform(rows, COUNTERS)))
+    first, second = records(flops(COUNTERS.conform(rows)))
     assert first == {
         "fp64": 4,
         "fp32": 4,
@@ -178,15 +178,13 @@ def test_captured_matmuls() -> None:
 
 def test_measured_bandwidth() -> None:
     rows = [{"ceiling": "copy", "round": 0, "moved_bytes": 4_000, "duration_ns": 1.0}]
-    assert measured(conform(rows, CEILINGS)).bandwidth == 4e12
+    assert measured(CEILINGS.conform(rows)).bandwidth == 4e12
     peaks = {"tensor_bf16": 700e12}
-    assert measured(conform([], CEILINGS), peaks) == Roof(
-        "measured in the same rounds", None, peaks
-    )
+    assert measured(CEILINGS.conform([]), peaks) == Roof("measured in the same rounds", None, peaks)
 
 
 def modelled_rows(dtype: str, tensor_flops: float | None) -> dict[str, Any]:
-    cases = conform([all_rows()["cases"][0] | {"dtype": dtype}], CASES)
+    cases = CASES.conform([all_rows()["cases"][0] | {"dtype": dtype}])
     compared = pd.DataFrame(
         {
             "case": pd.array([CASE], dtype="string"),
@@ -243,6 +241,6 @@ def test_peaks_of_products_by_the_unit_that_does_them() -> None:
         for i, value in enumerate(values)
     ]
     copy = {"ceiling": "copy", "round": 0, "moved_bytes": 8, "duration_ns": 1.0}
-    peaks = matmul_peaks(conform([*rows, copy], CEILINGS), conform(cases, CASES))
+    peaks = matmul_peaks(CEILINGS.conform([*rows, copy]), CASES.conform(cases))
     assert peaks == {"tensor_bf16": 500e9, "tensor_tf32": 200e9, "fp32": 100e9}
-    assert matmul_peaks(conform([], CEILINGS), conform([], CASES)) == {}
+    assert matmul_peaks(CEILINGS.conform([]), CASES.conform([])) == {}

@@ -4,14 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parsers.schemas import CEILINGS, SAMPLES, conform
+from parsers.schemas import CEILINGS, SAMPLES
 from reports import timing
 from tests.reports.data import key, sample_rows
 
 
-def samples(durations: list[float], variant: str = "a") -> pd.DataFrame:
-    rows = [key(variant) | {"round": i, "duration_ns": d} for i, d in enumerate(durations)]
-    return conform(rows, SAMPLES)
+def samples(durations: list[float], rounds: list[int | None] | None = None) -> pd.Series[float]:
+    named = range(len(durations)) if rounds is None else rounds
+    rows = [
+        key("a") | {"round": i, "duration_ns": d} for i, d in zip(named, durations, strict=True)
+    ]
+    return timing.by_round(SAMPLES.conform(rows))
 
 
 def test_median_and_interval() -> None:
@@ -54,6 +57,23 @@ def test_rounds_that_one_lacks_do_not_count() -> None:
     assert estimate.value == 1
 
 
+def test_samples_without_a_round_are_not_paired() -> None:
+    unknown = samples([2.0] * 10, [None] * 10)
+    assert timing.ratio(unknown, unknown) == timing.Estimate(1.0)
+
+
+def test_rounds_are_paired_in_any_order() -> None:
+    up, down = [float(i) for i in range(1, 11)], [float(i) for i in range(10, 0, -1)]
+    assert timing.ratio(samples(up), samples(down, [*range(9, -1, -1)])) == timing.Estimate(1, 1, 1)
+
+
+def test_resampled_medians_are_those_of_the_samples() -> None:
+    for size in (7, 8):
+        data = np.random.default_rng(1).integers(0, 9, size) + 0.5
+        plain = np.median(data[timing._draws(size)], axis=1)
+        assert np.array_equal(timing._resampled(data.tobytes()), plain)
+
+
 def test_no_interval_says_nothing() -> None:
     assert timing.distinguishable(None) is None
     assert timing.distinguishable(timing.Estimate(2.0)) is None
@@ -70,15 +90,15 @@ def test_copy_bandwidth() -> None:
         for size, time in ((4_000, 1.0), (1_000, 1.0))
         for i in range(3)
     ]
-    assert timing.copy_bandwidth(conform(rows, CEILINGS)) == 4e12
-    assert timing.copy_bandwidth(conform([], CEILINGS)) is None
+    assert timing.copy_bandwidth(CEILINGS.conform(rows)) == 4e12
+    assert timing.copy_bandwidth(CEILINGS.conform([])) is None
     other = [{"ceiling": "matmul", "moved_bytes": 1, "duration_ns": 1.0}]
-    assert timing.copy_bandwidth(conform(other, CEILINGS)) is None
+    assert timing.copy_bandwidth(CEILINGS.conform(other)) is None
 
 
 def test_a_zero_duration_is_no_bandwidth() -> None:
     rows = [{"ceiling": "copy", "moved_bytes": 1, "duration_ns": 0.0}]
-    assert timing.copy_bandwidth(conform(rows, CEILINGS)) is None
+    assert timing.copy_bandwidth(CEILINGS.conform(rows)) is None
 
 
 def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -94,5 +114,5 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 
 
 def test_sample_rows_look_like_the_medians() -> None:
-    frame = conform(sample_rows({"a": 100.0}), SAMPLES)
+    frame = SAMPLES.conform(sample_rows({"a": 100.0}))
     assert float(frame["duration_ns"].median()) == pytest.approx(100, rel=0.01)

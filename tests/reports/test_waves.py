@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.captures import parse_pass
-from parsers.schemas import COUNTERS, conform
+from parsers.schemas import COUNTERS
 from reports.frames import records
 from reports.waves import COLUMNS, Tiles, Waves, of_launches, tiles, waves
 from tests.checkouts import ROOT
@@ -87,7 +87,7 @@ def test_launches() -> None:
         launch("naive", 1) | LIMITS | {"grid_size": None, "sm_count": 132},
         launch("naive", 2) | LIMITS | {"sm_count": 132, "limit_registers_blocks": None},
     ]
-    counters = conform(rows, COUNTERS).set_index(pd.Index([5, 6, 7]))
+    counters = COUNTERS.conform(rows).set_index(pd.Index([5, 6, 7]))
     found = of_launches(counters)
     assert found.dtypes.astype(str).to_dict() == COLUMNS
     assert found.index.tolist() == [5, 6, 7]
