@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from reports.builds import builds_page
 from reports.checks import CHECK_FRAMES, ChecksError, checks_page, faults
 from reports.deep import Deep, deep_page, load_deep
 from reports.frames import Frames, FramesError, load, read
-from reports.page import LIVE, REPLAY, builds_page, index_page, operator_page
+from reports.index import index_page
+from reports.notes import LIVE, REPLAY
 from reports.reference import metrics_page
 from reports.summary import compare
 
@@ -108,6 +110,8 @@ def _pages(options: argparse.Namespace) -> dict[str, str]:
         operators = [load(folder) for folder in options.folders]
         stale = [frames.operator for frames in operators if _stale(frames, current)]
         return index_page(operators, options.source, stale, _comparisons(options.folders))
+    from reports.page import operator_page  # noqa: PLC0415 -- with matplotlib, half a second
+
     frames = load(options.folder)
     comparison = compare(frames)
     _keep(comparison, options.folder / COMPARISON)

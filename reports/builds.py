@@ -4,9 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
+
 from reports.columns import Table, counts, json_words, names, table, texts
-from reports.format import code, count, listing, plural
-from reports.frames import Row
+from reports.format import MISSING, code, count, escape, listing, plural, short_commit
+from reports.frames import Row, records
+from reports.render import page
+
+
+def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
+    """Write what an operator compiles to here. Returns text by file name.
+
+    Parameters
+    ----------
+    builds, runs
+        Frames of a build of the present checkout; the operator is that of ``runs``.
+    """
+    run = records(runs)[0]
+    name = run["operator"]
+    context = {
+        "title": escape(name),
+        "source_file": code(f"kernels/{name}.py"),
+        "toolchain": listing(
+            f"{tool} {escape(run[key])}"
+            for tool, key in (("Triton", "triton"), ("torch", "torch"), ("Python", "python"))
+            if run[key] is not None
+        ),
+        "commit": MISSING if run["commit"] is None else code(short_commit(run["commit"])),
+        "builds": builds_table(records(builds)),
+        "missing": MISSING,
+    }
+    return page(f"{name}.builds", f"{name}: builds", "builds.md.j2", context)
 
 
 def builds_table(rows: list[Row]) -> Table:

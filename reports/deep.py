@@ -26,7 +26,7 @@ from reports.format import (
     plural,
 )
 from reports.frames import KEY, FramesError, read, records
-from reports.page import recorded
+from reports.notes import recorded
 from reports.render import page
 
 _WORTH_NAMING = 0.05

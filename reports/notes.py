@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from parsers.contract import INTENSE
 from parsers.metrics import METRICS, OCCUPANCY_LIMITS
 from reports.columns import Table
-from reports.format import cell, code
+from reports.format import cell, code, escape, listing, short_commit
+
+LIVE, REPLAY = "live", "replay"
+"""Where captures are from: taken now on this machine, or recorded."""
 
 _METRIC = {metric.column: metric for metric in METRICS}
 
@@ -153,3 +158,15 @@ def reading_table() -> Table:
 
 def _metrics(columns: tuple[str, ...]) -> str:
     return ", ".join(code(_METRIC[name].names[0]) for name in columns)
+
+
+def recorded(runs: pd.DataFrame) -> str:
+    """Say where, when and at which commit the captures were taken."""
+    gpus = [escape(gpu) for gpu in runs["gpu"].dropna().unique()]
+    dates = sorted({escape(date[:10]) for date in runs["date"].dropna()})
+    commits = [escape(short_commit(commit)) for commit in runs["commit"].dropna().unique()]
+    return (
+        f"recorded on {listing(gpus or ['an unknown GPU'])}"
+        f" on {listing(dates or ['an unknown date'])}"
+        f" at commit {listing(commits or ['unknown'])}"
+    )

@@ -1,15 +1,13 @@
-"""Frames → the files of a page: Markdown, HTML and figures, by file name."""
+"""Frames → the files of an operator's page: Markdown, HTML and figures, by file name."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
 
-from parsers.contract import INTENSE
 from reports import analysis, tables
-from reports.benchmark import triton_table
 from reports.bottleneck import Bottleneck, diagnose
 from reports.builds import builds_table
 from reports.checks import checks_table
@@ -20,29 +18,22 @@ from reports.figures import bytes_figure, time_figure
 from reports.format import (
     MISSING,
     TIMES,
-    bracket,
-    cell_code,
     code,
-    digits,
     escape,
     listing,
-    percent,
     plural,
     quantity,
-    short_commit,
-    times,
 )
 from reports.frames import Frames, Row, records
+from reports.index import rows_by_case, verdict_cells, verdicts_of
 from reports.launches import launch_table
-from reports.notes import reading_table
+from reports.notes import reading_table, recorded
 from reports.plots import gallery
 from reports.render import page
 from reports.status import cases, variants
 from reports.summary import compare
 from reports.timing import floor
-from reports.verdict import Verdict, judge
-
-LIVE, REPLAY = "live", "replay"
+from reports.verdict import Verdict
 
 
 def operator_page(
@@ -74,7 +65,7 @@ def operator_page(
         Text by file name: ``<op>.md``, ``<op>.html``, ``<op>.time.svg``, ``<op>.bytes.svg``, and
         one more figure of each of `reports.plots.gallery.KINDS`.
     """
-    by_case = _by_case(
+    by_case = rows_by_case(
         frames, gather(frames, compare(frames) if comparison is None else comparison)
     )
     name = frames.operator
@@ -90,16 +81,10 @@ def operator_page(
     return page(name, name, "operator.md.j2", context, figures)
 
 
-def _by_case(frames: Frames, comparison: pd.DataFrame | None) -> dict[str, list[Row]]:
-    """Return the rows of the comparison frame, or of one that has more columns, by case."""
-    rows = records(compare(frames) if comparison is None else comparison)
-    return {case: [row for row in rows if row["case"] == case] for case in cases(frames)}
-
-
 def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict[str, Any]:
     """Return what the template of an operator's page shows."""
     found = {case: diagnose(rows) for case, rows in by_case.items()}
-    verdicts, name = _verdicts(frames, by_case, found), frames.operator
+    verdicts, name = verdicts_of(frames, by_case, found), frames.operator
     return {
         "title": escape(name),
         "computes": [escape(text) for text in frames.runs["summary"].dropna().unique()[:1]],
@@ -120,125 +105,15 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
     }
 
 
-def index_page(
-    operators: Iterable[Frames],
-    source: str,
-    stale: Collection[str] = (),
-    comparisons: Mapping[str, pd.DataFrame] | None = None,
-) -> dict[str, str]:
-    """Write the index: one row an operator and case. Returns text by file name.
-
-    Parameters
-    ----------
-    operators
-        What is known of each.
-    source
-        ``"live"`` or ``"replay"``.
-    stale
-        Names of the operators whose source has changed since they were measured.
-    comparisons
-        The frames that `compare` makes, by operator, where they are at hand.
-    """
-    listed = sorted(operators, key=lambda frames: frames.operator)
-    known = comparisons or {}
-    compared = [(frames, _by_case(frames, known.get(frames.operator))) for frames in listed]
-    rows: list[tuple[str, ...]] = []
-    for frames, by_case in compared:
-        for verdict in _verdicts(frames, by_case):
-            link = f"[{escape(frames.operator)}]({frames.operator}.md)"
-            status = _status(by_case[verdict.case])
-            if frames.operator in stale:
-                status += ", older than the source"
-            rows.append((link, *_verdict_cells(verdict), status))
-    headers = ("Operator", "Case", "Fastest", "Speed-up [95 %]", "Of equal copy", "Status")
-    taken = "; ".join(dict.fromkeys(recorded(frames.runs) for frames in listed))
-    context = {
-        "summary": f"{plural(len(listed), 'operator')}, {plural(len(rows), 'case')}.",
-        "source": source,
-        "recorded": taken,
-        "operators": Table(headers, tuple(rows), left=3),
-        "triton": triton_table(compared),
-        "intense": INTENSE,
-        "times": TIMES,
-        "missing": MISSING,
-    }
-    return page("index", "Operators", "index.md.j2", context)
-
-
-def builds_page(builds: pd.DataFrame, runs: pd.DataFrame) -> dict[str, str]:
-    """Write what an operator compiles to here. Returns text by file name.
-
-    Parameters
-    ----------
-    builds, runs
-        Frames of a build of the present checkout; the operator is that of ``runs``.
-    """
-    run = records(runs)[0]
-    name = run["operator"]
-    context = {
-        "title": escape(name),
-        "source_file": code(f"kernels/{name}.py"),
-        "toolchain": listing(
-            f"{tool} {escape(run[key])}"
-            for tool, key in (("Triton", "triton"), ("torch", "torch"), ("Python", "python"))
-            if run[key] is not None
-        ),
-        "commit": MISSING if run["commit"] is None else code(short_commit(run["commit"])),
-        "builds": builds_table(records(builds)),
-        "missing": MISSING,
-    }
-    return page(f"{name}.builds", f"{name}: builds", "builds.md.j2", context)
-
-
-def _verdicts(
-    frames: Frames,
-    by_case: dict[str, list[Row]],
-    found: Mapping[str, list[Bottleneck]] | None = None,
-) -> list[Verdict]:
-    caches = frames.runs["l2_bytes"].dropna()
-    l2_bytes = None if caches.empty else float(caches.iloc[0])
-    limits = found or {}
-    return [judge(case, rows, l2_bytes, limits.get(case, [])) for case, rows in by_case.items()]
-
-
-def _verdict_cells(verdict: Verdict) -> tuple[str, ...]:
-    best = verdict.best
-    if best is None:
-        return (cell_code(verdict.case), MISSING, MISSING, MISSING)
-    return (
-        cell_code(verdict.case),
-        listing(cell_code(name) for name in verdict.fastest),
-        _gain(best),
-        percent(best["equal_copy_share"]),
-    )
-
-
-def _gain(best: Row) -> str:
-    if best["speedup"] is None:
-        return MISSING
-    low, high = (
-        MISSING if best[f"speedup_{side}"] is None else digits(best[f"speedup_{side}"], 4)
-        for side in ("low", "high")
-    )
-    return times(best["speedup"], 4) + bracket(low, high)
-
-
 def _glance(verdicts: list[Verdict], found: dict[str, list[Bottleneck]]) -> Table:
     rows = []
     for verdict in verdicts:
-        case, fastest, *others = _verdict_cells(verdict)
+        case, fastest, *others = verdict_cells(verdict)
         kinds = {one.variant: str(one.kind) for one in found[verdict.case]}
         limit = kinds.get(verdict.fastest[0], MISSING) if verdict.fastest else MISSING
         rows.append((case, fastest, limit, *others))
     headers = ("Case", "Fastest", "Limit", "Speed-up [95 %]", "Of equal copy")
     return Table(headers, tuple(rows), left=3)
-
-
-def _status(rows: list[Row]) -> str:
-    """Count what is not ok, worst first."""
-    words = [row["status"] for row in rows]
-    kinds = ("wrong", "failed", "unchecked", "not measured")
-    return ", ".join(f"{words.count(k)} {k}" for k in kinds if k in words) or "ok"
 
 
 def _parts(
@@ -330,18 +205,6 @@ def _summary(frames: Frames) -> str:
     gpus = [escape(gpu) for gpu in frames.runs["gpu"].dropna().unique()]
     where = f", measured on {listing(gpus)}" if gpus else ""
     return f"{number} of {code(frames.operator)} in {plural(len(cases(frames)), 'case')}{where}."
-
-
-def recorded(runs: Any) -> str:
-    """Say where, when and at which commit the captures were taken."""
-    gpus = [escape(gpu) for gpu in runs["gpu"].dropna().unique()]
-    dates = sorted({escape(date[:10]) for date in runs["date"].dropna()})
-    commits = [escape(short_commit(commit)) for commit in runs["commit"].dropna().unique()]
-    return (
-        f"recorded on {listing(gpus or ['an unknown GPU'])}"
-        f" on {listing(dates or ['an unknown date'])}"
-        f" at commit {listing(commits or ['unknown'])}"
-    )
 
 
 def _build_note(frames: Frames) -> str:

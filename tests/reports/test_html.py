@@ -10,8 +10,9 @@ import pytest
 
 from parsers.metrics import METRICS
 from reports.html import Body, body
+from reports.index import index_page
 from reports.notes import reading_table
-from reports.page import index_page, operator_page
+from reports.page import operator_page
 from reports.reference import metrics_page
 from reports.render import site
 from reports.svg import HOVER, inline, titled

@@ -14,7 +14,8 @@ from parsers.schemas import SCHEMAS
 from reports.columns import Table
 from reports.figures import bytes_figure, time_figure
 from reports.frames import NAMES, Frames, records
-from reports.page import index_page, operator_page
+from reports.index import index_page
+from reports.page import operator_page
 from reports.render import TEMPLATES
 from reports.summary import compare
 from reports.tables import SHOWN_LAUNCHES, launches_table
