@@ -39,9 +39,15 @@ class Estimate:
 
 
 @lru_cache(maxsize=16)
-def _draws(size: int) -> npt.NDArray[np.intp]:
-    """Draw which of ``size`` rounds each resample takes; the same ones for every variant."""
-    return np.random.default_rng(SEED).integers(0, size, (RESAMPLES, size))
+def _counts(size: int) -> npt.NDArray[np.unsignedinteger]:
+    """Draw resamples of ``size`` rounds: how often (size, RESAMPLES) each takes each round.
+
+    They are the same ones for every variant.
+    """
+    draws = np.random.default_rng(SEED).integers(0, size, (RESAMPLES, size))
+    draws += np.arange(RESAMPLES)[:, None] * size
+    taken = np.bincount(draws.ravel(), minlength=draws.size).reshape(draws.shape)
+    return np.ascontiguousarray(taken.T.astype(np.min_scalar_type(size)))
 
 
 @lru_cache(maxsize=256)
@@ -49,16 +55,15 @@ def _resampled(raw: bytes) -> Values:
     """Return the median of each resample of the values in a buffer.
 
     A variant's resamples serve its own interval and all its ratios. ``scipy.stats.bootstrap`` would
-    draw them anew for each, which took most of the time that a page took.
+    draw them anew for each, which took most of the time that a page took; and to count from the
+    smallest value up to the middle takes a fifth of the time that ``numpy.median`` of each takes.
     """
     samples = np.frombuffer(raw, dtype=np.float64)
-    # Ranks have the same order in a quarter of the bytes, which halves the time.
-    order = np.argsort(samples)
-    ranks = np.empty(samples.size, dtype=np.uint16)
-    ranks[order] = np.arange(samples.size)
-    middle = [(samples.size - 1) // 2, samples.size // 2]
-    found = np.partition(ranks[_draws(samples.size)], middle, axis=1)[:, middle]
-    return np.asarray(samples[order[found]].mean(axis=1))
+    order, size = np.argsort(samples), samples.size
+    counts = _counts(size)[order]
+    upto = counts.cumsum(axis=0, dtype=counts.dtype)
+    low, high = ((upto <= at).sum(axis=0) for at in ((size - 1) // 2, size // 2))
+    return np.asarray((samples[order[low]] + samples[order[high]]) / 2)
 
 
 def _bounds(resamples: Values) -> tuple[float, float]:
