@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from reports import analysis, tables
+from reports.answers import answers_table
 from reports.bottleneck import Bottleneck, diagnose
 from reports.builds import builds_table
 from reports.checks import checks_table
@@ -28,7 +29,7 @@ from reports.frames import Frames, Row, records
 from reports.index import rows_by_case, verdict_cells, verdicts_of
 from reports.launches import launch_table
 from reports.notes import reading_table, recorded
-from reports.plots import gallery
+from reports.plots import choice, gallery
 from reports.render import page
 from reports.status import cases, variants
 from reports.summary import compare
@@ -96,6 +97,7 @@ def _context(frames: Frames, by_case: dict[str, list[Row]], source: str) -> dict
         "apart": listing(code(name) for name in _measured_apart(frames)),
         "figures": {"time": f"{name}.time.svg", "bytes": f"{name}.bytes.svg"},
         "glance": _glance(verdicts, found),
+        "answers": _answers(by_case, found),
         "parts": _parts(frames, by_case, verdicts, found),
         "build_note": _build_note(frames),
         "times": TIMES,
@@ -114,6 +116,17 @@ def _glance(verdicts: list[Verdict], found: dict[str, list[Bottleneck]]) -> Tabl
         rows.append((case, fastest, limit, *others))
     headers = ("Case", "Fastest", "Limit", "Speed-up [95 %]", "Of equal copy")
     return Table(headers, tuple(rows), left=3)
+
+
+def _answers(
+    by_case: dict[str, list[Row]], found: dict[str, list[Bottleneck]]
+) -> dict[str, Any] | None:
+    """Return the main case and what is asked of its variants; None without such a case."""
+    main = choice.main_case(by_case)
+    if main is None:
+        return None
+    table = answers_table(by_case[main], found[main])
+    return {"case": code(main), "rule": choice.RULE, "table": table}
 
 
 def _parts(

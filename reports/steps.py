@@ -119,14 +119,19 @@ def _moving(row: Row, part: Row) -> str:
     return "more bytes in flight: wider or more independent loads"
 
 
+def starved(row: Row) -> bool:
+    """Say whether the longest launch has fewer blocks than the GPU has SMs."""
+    return row["wave_blocks"] is not None and row["wave_blocks"] < row["wave_sms"]
+
+
 def _waiting(row: Row, part: Row) -> str:
     """Find what keeps warps from hiding latency: too few blocks, few warps, or what they wait for.
 
     Low occupancy is a problem only here: where a unit is busy, more warps would only queue for it.
     """
-    blocks, sms = row["wave_blocks"], row["wave_sms"]
-    if blocks is not None and blocks < sms:
-        return f"more blocks: {count(blocks)} for {count(sms)} SMs; a larger case or a split"
+    if starved(row):
+        blocks, sms = count(row["wave_blocks"]), count(row["wave_sms"])
+        return f"more blocks: {blocks} for {sms} SMs; a larger case or a split"
     reasons = {reason: part[f"stall_{reason}_cycles"] or 0 for reason, _ in _HELD}
     top = max(reasons, key=lambda reason: reasons[reason])
     cure = dict(_HELD)[top] if reasons[top] else "what warps wait for is not known: a deep profile"

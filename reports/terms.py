@@ -43,6 +43,23 @@ ANALYSIS: tuple[tuple[str, str, str], ...] = (
     ("L2 written", "sectors written to L2; as for L2 read", "ncu"),
     ("By TMA", "share of the bytes asked for that the tensor memory accelerator moves", "ncu"),
     (
+        "Sectors used",
+        "whether accesses use the 32 bytes of each sector that they touch; not judged where TMA "
+        "moves most bytes",
+        "ncu",
+    ),
+    (
+        "Achieved occupancy",
+        "warps on an SM, and how many of one kernel its resources allow, in % of what an SM holds",
+        "ncu",
+    ),
+    (
+        "Would more help",
+        "whether more warps on an SM would: only where latency is the limit, there is a block for "
+        "each SM, and fewer than half of the warps fit",
+        "ncu",
+    ),
+    (
         "One block more",
         "what the longest launch would have to give up, registers a thread and shared memory a "
         "block, for one block more on an SM; it matters only where latency is the limit",

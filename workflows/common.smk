@@ -2,6 +2,7 @@ import os
 import shlex
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -150,6 +151,7 @@ def source_hash(operator):
         return "unreadable"
 
 
+@cache
 def variants(operator):
     """Return the names of an operator's variants; those of a broken module are not known."""
     try:
