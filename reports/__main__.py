@@ -172,6 +172,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    # What a page is made of lives until it is written; to look for garbage took a tenth of the time.
+    # What a page is made of lives until it is written; to look for garbage took an eighth of the
+    # time.
     gc.disable()
     sys.exit(main())
