@@ -34,6 +34,7 @@ def page(
     figures: Mapping[str, str] | None = None,
     *,
     above: Sequence[str] = (),
+    unlinked: Sequence[str] = (),
 ) -> dict[str, str]:
     """Render a page.
 
@@ -51,6 +52,8 @@ def page(
         SVG text by the file name that the page refers to.
     above
         Folders that the page lies in, from that of the index; each has a page of its name beside.
+    unlinked
+        Those of them that have none.
 
     Returns
     -------
@@ -59,12 +62,17 @@ def page(
     """
     shown = dict(figures or {})
     markdown = _tidy(TEMPLATES.get_template(template).render(context))
-    whole = site(name, title, markdown, shown, above)
+    whole = site(name, title, markdown, shown, above, unlinked)
     return {f"{name}.md": markdown, f"{name}.html": whole, **shown}
 
 
 def site(
-    name: str, title: str, markdown: str, figures: Mapping[str, str], above: Sequence[str] = ()
+    name: str,
+    title: str,
+    markdown: str,
+    figures: Mapping[str, str],
+    above: Sequence[str] = (),
+    unlinked: Sequence[str] = (),
 ) -> str:
     """Return the HTML of a page from its Markdown; the parameters are those of `page`.
 
@@ -77,6 +85,7 @@ def site(
     return TEMPLATES.get_template("page.html.j2").render(
         title=title,
         above=[(folder, "../" * (len(above) - at)) for at, folder in enumerate(above)],
+        unlinked=unlinked,
         top=top,
         is_index=name == "index" and not above,
         explains=explains,

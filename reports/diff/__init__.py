@@ -1,0 +1,1 @@
+"""What changed between two revisions, whether it is real, and why: frames in, findings out."""

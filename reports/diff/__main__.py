@@ -1,0 +1,72 @@
+"""Compare the frames of two revisions: ``python -m reports.diff BASE HEAD --out FOLDER``.
+
+BASE and HEAD are folders with a folder of frames for each operator. The exit status says what the
+diff comes to: 0 nothing is worse, 1 something is, 2 something cannot be compared or decided, or the
+command failed, which one ``error:`` line tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from reports.__main__ import write
+from reports.diff.findings import Compared, compare
+from reports.diff.page import UNDECIDABLE, diff_page, outcome
+from reports.diff.times import SESSIONS
+from reports.format import code, listing
+from reports.frames import FramesError, load
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    options = _options(arguments)
+    try:
+        compared, notes = _compare(options)
+        names = (options.base_name or options.base.name, options.head_name or options.head.name)
+        write(options.out, diff_page(*names, compared, SESSIONS, [*options.note, *notes]))
+    except FramesError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return UNDECIDABLE
+    except OSError as error:
+        cause = error.strerror or "cannot be written"
+        print(f"error: {error.filename or options.out}: {cause}; choose --out", file=sys.stderr)
+        return UNDECIDABLE
+    return outcome(compared)
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m reports.diff", description=__doc__)
+    parser.add_argument("base", type=Path, help="folder of the frames of the operators before")
+    parser.add_argument("head", type=Path, help="folder of the frames of the operators after")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--base-name", help="name of the base on the page")
+    parser.add_argument("--head-name", help="name of the head on the page")
+    parser.add_argument("--note", action="append", default=[], help="a line for the page")
+    return parser.parse_args(arguments)
+
+
+def _compare(options: argparse.Namespace) -> tuple[list[Compared], list[str]]:
+    """Compare the operators that both have; return that and what is said of the others."""
+    before, after = (_operators(folder) for folder in (options.base, options.head))
+    compared = [
+        compare(load(before[name]), load(after[name]), SESSIONS)
+        for name in sorted(before.keys() & after.keys())
+    ]
+    notes = [
+        f"Only in {word}: {listing(code(name) for name in sorted(names))}."
+        for word, names in (("base", before.keys() - after), ("head", after.keys() - before))
+        if names
+    ]
+    return compared, notes
+
+
+def _operators(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise FramesError(folder, "no such folder", "parse a revision's captures first")
+    return {path.name: path for path in folder.iterdir() if (path / "runs.parquet").is_file()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

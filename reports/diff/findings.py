@@ -1,0 +1,222 @@
+"""What became of each variant in each case: a verdict, how much, and the causes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import pandas as pd
+
+from reports import timing
+from reports.diff.comparable import Difference, differences, other_inputs, refused
+from reports.diff.counters import Moved, Pair, built, counted
+from reports.diff.times import Change, Noise, Timed, drifts, judge
+from reports.frames import Frames
+from reports.status import Status, cases, statuses, variants
+
+
+class Verdict(StrEnum):
+    """What became of a variant in a case, the worst first."""
+
+    BROKEN = "broken"
+    SLOWER = "slower"
+    COSTLIER = "costlier"
+    UNDECIDED = "undecided"
+    REFUSED = "not comparable"
+    REMOVED = "removed"
+    FASTER = "faster"
+    MENDED = "mended"
+    NEW = "new"
+    SAME = "same"
+
+
+REGRESSIONS = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.COSTLIER})
+OPEN = frozenset({Verdict.UNDECIDED, Verdict.REFUSED})
+
+ORDER = (
+    *("build", "kernels", "launches", "tensor FLOPs", "tensor instructions"),
+    *("spill loads", "spill stores", "local-memory instructions", "stack"),
+    *("load width", "store width", "float64 instructions", "load requests", "store requests"),
+    *("DRAM bytes", "load sectors", "store sectors", "bank conflicts", "theoretical occupancy"),
+    *("configuration", "registers", "threads a block", "blocks", "shared memory"),
+    *("dynamic shared memory", "L2 sectors", "instructions", "SASS instructions"),
+)
+"""Causes, from what explains most to what explains least."""
+
+DRIFT = "nothing that is counted or built differs: drift between the measurements"
+
+_RANK = {name: place for place, name in enumerate(ORDER)}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One variant in one case.
+
+    Attributes
+    ----------
+    timed
+        Its change of time; None where it was not compared.
+    base_ns, head_ns
+        Medians; None where there are none.
+    causes
+        What else differs, what explains the verdict first.
+    reason
+        Why it is broken or not comparable, or where its causes are not to be found; else empty.
+    """
+
+    operator: str
+    variant: str
+    case: str
+    verdict: Verdict
+    timed: Timed | None = None
+    base_ns: float | None = None
+    head_ns: float | None = None
+    causes: tuple[Moved, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two revisions of one operator: what differs in how they were measured, and the findings."""
+
+    operator: str
+    differences: list[Difference] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def compare(base: Frames, head: Frames, noise: Noise) -> Compared:
+    """Compare two revisions of an operator.
+
+    Parameters
+    ----------
+    base, head
+        What is known of each.
+    noise
+        What two measurements of the same code differ by.
+    """
+    apart = differences(base, head)
+    barred, other = refused(apart), other_inputs(base, head)
+    before, after = statuses(base), statuses(head)
+    both = [pair for pair in _pairs(head) if pair in before]
+    times = {pair: (_samples(base, pair), _samples(head, pair)) for pair in both}
+    ranked = [p for p in both if before[p].ranked and after[p].ranked and p[1] not in other]
+    causes = _causes(base, head, barred)
+    why = {name: _why(apart, name) for name in ("time", "ncu")}
+    steady = _steady(base, head, causes, ranked)
+    compared = {pair: times[pair] for pair in ranked if "time" not in barred}
+    timed = judge(compared, noise, drifts(compared, steady))
+    findings = []
+    for pair in both:
+        found = _state(before[pair], after[pair], other=pair[1] in other)
+        if found is None and pair in ranked:
+            found = _judged(timed.get(pair), causes.get(pair, []), why, steady=pair in steady)
+        if found is not None:
+            medians = [None if part.empty else float(part.median()) for part in times[pair]]
+            about = {"base_ns": medians[0], "head_ns": medians[1]} | found
+            findings.append(Finding(head.operator, *pair, **about))
+    return Compared(head.operator, apart, [*findings, *_alone(base, head)])
+
+
+def _pairs(frames: Frames) -> list[Pair]:
+    return [(variant, case) for case in cases(frames) for variant in variants(frames)]
+
+
+def _source(frames: Frames) -> frozenset[str]:
+    return frozenset(frames.runs["source_sha256"].dropna())
+
+
+def _samples(frames: Frames, pair: Pair) -> pd.Series[float]:
+    rows = frames.samples
+    return timing.by_round(rows[rows["variant"].eq(pair[0]) & rows["case"].eq(pair[1])])
+
+
+def _why(apart: list[Difference], name: str) -> str:
+    """Say which facts stand in the way of comparing a pass; empty where none does."""
+    facts = [f"{one.fact} {one.base} → {one.head}" for one in apart if name in one.passes]
+    return f"{name} pass: {', '.join(facts)}" if facts else ""
+
+
+def _causes(base: Frames, head: Frames, barred: set[str]) -> dict[Pair, list[Moved]]:
+    """Return what else differs of each variant and case, what explains most first."""
+    found: dict[Pair, list[Moved]] = {}
+    if "ncu" not in barred:
+        found = counted(base, head)
+    if "build" not in barred:
+        arch = _arch(head)
+        for (variant, case, kernel, built_for), moved in built(base.builds, head.builds).items():
+            if built_for == arch:
+                known = found.setdefault((variant, case), [])
+                named = {one.name for one in known}
+                known += [replace(m, kernel=kernel) for m in moved if m.name not in named]
+    return {pair: sorted(moved, key=lambda one: _RANK[one.name]) for pair, moved in found.items()}
+
+
+def _arch(frames: Frames) -> str:
+    capabilities = frames.runs["compute_capability"].dropna()
+    return "" if capabilities.empty else f"sm_{str(capabilities.iloc[0]).replace('.', '')}"
+
+
+def _state(before: Status, after: Status, *, other: bool) -> dict[str, Any] | None:
+    """Return the verdict where it is not one of time; None where both can be ranked."""
+    if other:
+        return {"verdict": Verdict.REFUSED, "reason": "the case is another input"}
+    if before.ranked and not after.ranked:
+        missing = after.word == "not measured"
+        verdict = Verdict.REFUSED if missing else Verdict.BROKEN
+        return {"verdict": verdict, "reason": f"{after.word}: {after.reason}"}
+    if after.ranked and not before.ranked:
+        missing = before.word == "not measured"
+        verdict = Verdict.REFUSED if missing else Verdict.MENDED
+        return {"verdict": verdict, "reason": f"{before.word} before: {before.reason}"}
+    if after.word == before.word == "unsupported":
+        return {"verdict": Verdict.SAME, "reason": "unsupported in both"}
+    if not after.ranked:
+        return {"verdict": Verdict.REFUSED, "reason": f"{before.word}, {after.word}"}
+    return None
+
+
+def _judged(
+    timed: Timed | None, causes: list[Moved], why: dict[str, str], *, steady: bool
+) -> dict[str, Any]:
+    """Return the verdict by time, or where time does not decide, by what else differs."""
+    known = {"timed": timed, "causes": tuple(causes)}
+    worse, better = (any(one.worse is way for one in causes) for way in (True, False))
+    if timed is None or timed.change is Change.UNDECIDED:
+        open_word = Verdict.REFUSED if timed is None else Verdict.UNDECIDED
+        verdict = Verdict.COSTLIER if worse and not better else open_word
+        return known | {"verdict": verdict, "reason": DRIFT if steady and timed else why["time"]}
+    if timed.change is Change.SAME:
+        return known | {"verdict": Verdict.SAME}
+    if steady:
+        return known | {"verdict": Verdict.UNDECIDED, "reason": DRIFT}
+    reason = "" if causes else why["ncu"] or "no counter and no build tells why"
+    return known | {"verdict": Verdict(str(timed.change)), "reason": reason}
+
+
+def _steady(
+    base: Frames, head: Frames, causes: dict[Pair, list[Moved]], pairs: list[Pair]
+) -> set[Pair]:
+    """Return what runs the same code in both: nothing that was counted or built differs.
+
+    Kernels that are compiled from the operator's source may differ in ways that nothing counts, so
+    they are the same code only where that source is. Without counters nothing is known to be.
+    """
+    ours = set(head.builds["variant"].dropna()) | set(base.builds["variant"].dropna())
+    same_source = _source(base) == _source(head)
+    return {
+        pair for pair in pairs if causes.get(pair) == [] and (same_source or pair[0] not in ours)
+    }
+
+
+def _alone(base: Frames, head: Frames) -> Iterable[Finding]:
+    """Return variants and cases that only one of the two has."""
+    before, after = dict.fromkeys(_pairs(base)), dict.fromkeys(_pairs(head))
+    for known, others, verdict in (
+        (before, after, Verdict.REMOVED),
+        (after, before, Verdict.NEW),
+    ):
+        for variant, case in known:
+            if (variant, case) not in others:
+                yield Finding(head.operator, variant, case, verdict)
