@@ -191,6 +191,17 @@ def test_a_changed_checkout_is_not_taken_for_the_commit(
     assert_gone(target, repository)
 
 
+def test_the_users_checkout_does_not_stand_in_for_a_broken_one(
+    shared: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(shared, tmp_path / "unchanged"))
+    head, target = resolve("HEAD", root), root / "results/it"
+    checkout(head, target, root)
+    (target / ".git").unlink()
+    with pytest.raises(RevisionError, match="no longer the checkout of "):
+        checkout(head, target, root)
+
+
 def test_two_commits_do_not_share_a_folder(
     repository: Path, revision: Revision, target: Path
 ) -> None:
@@ -253,7 +264,7 @@ def test_an_interrupt_in_the_middle_leaves_nothing(
         wait_for(tmp_path / "marker", process)
         assert target.exists()
         process.send_signal(number)
-    assert process.returncode == 128 + number
+        assert process.wait(timeout=30) == 128 + number
     speed_up(repository)
     assert_gone(target, repository)
 
