@@ -144,13 +144,13 @@ def test_what_differs_from_head_is_told(repository: Path) -> None:
     write(repository, "results/ignored")
     assert not dirty(repository)
     git(repository, "config", "status.showUntrackedFiles", "no")
-    write(repository, "kernels/new one.py")
+    write(repository, "notes/new one.py")
     write(repository, "kernels/gelu.py", "changed")
-    assert dirty(repository).paths == ("kernels/gelu.py", "kernels/new one.py")
-    assert str(dirty(repository)) == "2 changed: kernels/gelu.py, kernels/new one.py"
+    assert dirty(repository).paths == ("kernels/gelu.py", "notes/new one.py")
+    assert str(dirty(repository)) == "2 changed: kernels/gelu.py, notes/new one.py"
     git(repository, "mv", "kernels/soft_max.py", "kernels/softmax.py")
     assert str(dirty(repository)) == (
-        "4 changed: kernels/gelu.py, kernels/new one.py, kernels/soft_max.py and 1 more"
+        "4 changed: kernels/gelu.py, kernels/soft_max.py, kernels/softmax.py and 1 more"
     )
 
 
