@@ -1,0 +1,1 @@
+"""Rules of the workflow, and the modules that serve them alone."""
