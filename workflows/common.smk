@@ -131,7 +131,8 @@ def python_files(folder):
 
 HARNESS = python_files("kernels/harness")
 PARSERS = python_files("parsers")
-REPORTS = [*python_files("reports"), *PARSERS]
+DIFF = python_files("reports/diff")
+REPORTS = [*(path for path in python_files("reports") if path not in DIFF), *PARSERS]
 TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -253,7 +254,10 @@ def _tree(revision: Revision, root: Path) -> Iterator[tuple[str, dict[str, str]]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a subcommand; return 0, or 2 with one line on standard error for a user's mistake."""
+    """Run a subcommand; return 0, or 2 with one line on standard error for a user's mistake.
+
+    ``run`` returns the status of its command.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m workflows.revisions",
         description="Check commits out beside the working tree.",
@@ -262,15 +266,21 @@ def main(arguments: list[str] | None = None) -> int:
     make = commands.add_parser("checkout", help="check a commit out into a folder of its own")
     make.add_argument("revision", metavar="REV")
     remove = commands.add_parser("release", help="remove such a folder, and git's entry of it")
-    for command in (make, remove):
+    beside = commands.add_parser("run", help="run a command while a commit is checked out")
+    beside.add_argument("revision", metavar="REV")
+    for command in (make, remove, beside):
         command.add_argument("target", metavar="TARGET", type=Path)
+    beside.add_argument("words", metavar="COMMAND", nargs="+", help="after --, run in this folder")
     options = parser.parse_args(arguments)
     root = Path.cwd()
     try:
         if options.command == "checkout":
             checkout(resolve(options.revision, root), options.target, root)
-        else:
+        elif options.command == "release":
             release(options.target, root)
+        else:
+            with checked_out(resolve(options.revision, root), options.target, root):
+                return subprocess.run(options.words, check=False).returncode
     except (RevisionError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

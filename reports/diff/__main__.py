@@ -13,9 +13,9 @@ from pathlib import Path
 
 from reports.__main__ import write
 from reports.diff.findings import Compared, compare
-from reports.diff.page import UNDECIDABLE, diff_page, outcome
+from reports.diff.page import NOTHING, UNDECIDABLE, diff_page, outcome
 from reports.diff.times import SESSIONS
-from reports.format import code, listing
+from reports.format import code, listing, plural
 from reports.frames import FramesError, load
 
 
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         cause = error.strerror or "cannot be written"
         print(f"error: {error.filename or options.out}: {cause}; choose --out", file=sys.stderr)
         return UNDECIDABLE
-    return outcome(compared)
+    return NOTHING if options.report_only else outcome(compared)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -43,23 +43,35 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--base-name", help="name of the base on the page")
     parser.add_argument("--head-name", help="name of the head on the page")
+    parser.add_argument("--operators", nargs="*", help="those to compare; all that both have")
+    parser.add_argument(
+        "--same", nargs="*", default=[], help="those whose captures are the same files in both"
+    )
     parser.add_argument("--note", action="append", default=[], help="a line for the page")
+    parser.add_argument(
+        "--report-only", action="store_true", help="exit with 0 whatever the diff comes to"
+    )
     return parser.parse_args(arguments)
 
 
 def _compare(options: argparse.Namespace) -> tuple[list[Compared], list[str]]:
     """Compare the operators that both have; return that and what is said of the others."""
-    before, after = (_operators(folder) for folder in (options.base, options.head))
-    compared = [
-        compare(load(before[name]), load(after[name]), SESSIONS)
-        for name in sorted(before.keys() & after.keys())
-    ]
-    notes = [
-        f"Only in {word}: {listing(code(name) for name in sorted(names))}."
-        for word, names in (("base", before.keys() - after), ("head", after.keys() - before))
-        if names
-    ]
-    return compared, notes
+    same = [Compared(name, identical=True) for name in options.same]
+    notes = []
+    if same:
+        names = listing(code(name) for name in options.same)
+        notes.append(f"The captures of {plural(len(same), 'operator')} are the same: {names}.")
+    if options.operators is not None:
+        chosen = [(options.base / name, options.head / name) for name in options.operators]
+    else:
+        before, after = (_operators(folder) for folder in (options.base, options.head))
+        chosen = [(before[name], after[name]) for name in sorted(before.keys() & after.keys())]
+        notes += [
+            f"Only in {word}: {listing(code(name) for name in sorted(names))}."
+            for word, names in (("base", before.keys() - after), ("head", after.keys() - before))
+            if names
+        ]
+    return same + [compare(load(old), load(new), SESSIONS) for old, new in chosen], notes
 
 
 def _operators(folder: Path) -> dict[str, Path]:

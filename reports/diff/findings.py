@@ -79,11 +79,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two revisions of one operator: what differs in how they were measured, and the findings."""
+    """Two revisions of one operator: what differs in how they were measured, and the findings.
+
+    ``identical`` is one of which both have the same captures: there is nothing to find.
+    """
 
     operator: str
     differences: list[Difference] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    identical: bool = False
 
 
 def compare(base: Frames, head: Frames, noise: Noise) -> Compared:

@@ -34,10 +34,12 @@ NOTHING, REGRESSION, UNDECIDABLE = 0, 1, 2
 
 def outcome(compared: Iterable[Compared]) -> int:
     """Return `REGRESSION` where anything is worse, else `UNDECIDABLE` where anything is open."""
-    verdicts = {finding.verdict for one in compared for finding in one.findings}
+    listed = list(compared)
+    verdicts = {finding.verdict for one in listed for finding in one.findings}
     if verdicts & REGRESSIONS:
         return REGRESSION
-    return UNDECIDABLE if verdicts & OPEN or not verdicts else NOTHING
+    seen = verdicts or any(one.identical for one in listed)
+    return UNDECIDABLE if verdicts & OPEN or not seen else NOTHING
 
 
 def diff_page(
@@ -70,7 +72,7 @@ def diff_page(
     context = {
         "base": code(base),
         "head": code(head),
-        "summary": _summary(found, len(compared)),
+        "summary": _summary(found, sum(not one.identical for one in compared)),
         "notes": list(notes),
         "changed": _findings_table(changed),
         "same": _findings_table([f for f in found if f.verdict is Verdict.SAME]),
