@@ -59,6 +59,7 @@ include: "workflows/report.smk"
 include: "workflows/deep.smk"
 include: "workflows/captures.smk"
 include: "workflows/checks.smk"
+include: "workflows/comparison.smk"
 include: "workflows/diff.smk"
 
 
