@@ -1,8 +1,8 @@
 """Run or compile variants of copies of this checkout, in a process that has imported none of them.
 
-``python probe.py run|build`` takes a JSON list of jobs on standard input and prints the answers as
-another. A job names the root of a copy, or of the checkout, an operator and a variant, and gives
-the arguments of a ``Case``.
+It takes a JSON list of jobs on standard input and prints the answers as another. A job names what
+to do, the root of a copy or of the checkout, an operator and a variant, and gives the arguments of
+a ``Case``.
 """
 
 from __future__ import annotations
@@ -47,14 +47,28 @@ def build(job: Job) -> list[dict[str, Any]]:
     return [{**vars(one), "ptx": None} for one in made]
 
 
-def main(what: str) -> None:
+def launch(job: Job) -> list[dict[str, Any]]:
+    """Return kernel and configuration of what is launched on sm_90, which need no compiler."""
+    from kernels.harness import discovery, spec, trace
+
+    operator = discovery.load(job["operator"])
+    variant, case = operator.variant(job["variant"]), spec.Case(*job["case"])
+    found = trace.trace(operator, variant, case, 90)
+    status = found.error or "ok"
+    return [
+        {"kernel": one.kernel.__name__, "config": one.config, "status": status}
+        for one in found.launches
+    ]
+
+
+def main() -> None:
     """Answer the jobs on standard input."""
     answers = []
     for job in json.load(sys.stdin):
         enter(job["root"])
-        answers.append({"run": run, "build": build}[what](job))
+        answers.append({"run": run, "build": build, "launch": launch}[job["do"]](job))
     json.dump(answers, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

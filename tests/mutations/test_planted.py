@@ -17,7 +17,6 @@ from kernels.harness.spec import Case
 from tests.checkouts import ROOT
 from tests.mutations.planted import FOLDER, PLANTED, Move, Planted, Verdict
 
-PROBE = FOLDER / "probe.py"
 RUN = [planted for planted in PLANTED if planted.small is not None]
 BUILT = [planted for planted in PLANTED if planted.seen_in_build or planted.cause is None]
 
@@ -31,9 +30,9 @@ def applied(planted: Planted, *options: str, root: Path) -> str:
     return done.stdout
 
 
-def probe(what: str, jobs: list[dict[str, Any]], **settings: str) -> list[Any]:
+def probe(jobs: list[dict[str, Any]], **settings: str) -> list[Any]:
     done = subprocess.run(
-        [sys.executable, str(PROBE), what],
+        [sys.executable, str(FOLDER / "probe.py")],
         input=json.dumps(jobs),
         env={**os.environ, "OMP_NUM_THREADS": "1", **settings},
         capture_output=True,
@@ -45,15 +44,21 @@ def probe(what: str, jobs: list[dict[str, Any]], **settings: str) -> list[Any]:
     return answers
 
 
-def job(root: Path, planted: Planted, case: Case) -> dict[str, Any]:
+def job(do: str, root: Path, planted: Planted, case: Case) -> dict[str, Any]:
     named = {"root": str(root), "operator": planted.operator, "variant": planted.variant}
-    return {**named, "case": [case.shape, case.dtype, case.labels]}
+    return {"do": do, **named, "case": [case.shape, case.dtype, case.labels]}
 
 
 def measured(planted: Planted) -> Case:
     """Return the case of its operator that a planted change names."""
     cases = discovery.load(planted.operator).cases
     return next(case for case in cases if case.name == planted.case)
+
+
+def building(root: Path, planted: Planted) -> dict[str, Any]:
+    """Return the job that shows a planted change: most of the time of these tests is compiling."""
+    known_at_launch = planted.build is not None and planted.build[0] in {"config", "kernel"}
+    return job("launch" if known_at_launch else "build", root, planted, measured(planted))
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +113,8 @@ def test_names_a_variant_and_a_case(planted: Planted) -> None:
 
 @pytest.fixture(scope="module")
 def answers(trees: dict[str, Path]) -> dict[str, dict[str, Any]]:
-    jobs = [job(trees[planted.name], planted, planted.small) for planted in RUN if planted.small]
-    found = probe("run", jobs, TRITON_INTERPRET="1")
+    jobs = [job("run", trees[p.name], p, p.small) for p in RUN if p.small is not None]
+    found = probe(jobs, TRITON_INTERPRET="1")
     return {planted.name: answer for planted, answer in zip(RUN, found, strict=True)}
 
 
@@ -125,15 +130,16 @@ def builds(
     trees: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[list[Any], list[Any]]]:
     """Return the builds of each planted change before and after."""
-    before = {(p.operator, p.variant, p.case): job(ROOT, p, measured(p)) for p in BUILT}
-    after = [job(trees[p.name], p, measured(p)) for p in BUILT]
+    before = [building(ROOT, planted) for planted in BUILT]
+    once = {json.dumps(job): job for job in before}
+    after = [building(trees[planted.name], planted) for planted in BUILT]
     cache = str(tmp_path_factory.mktemp("triton"))
-    found = probe("build", [*before.values(), *after], TRITON_CACHE_DIR=cache)
-    old = dict(zip(before, found, strict=False))
-    new = found[len(before) :]
+    found = probe([*once.values(), *after], TRITON_CACHE_DIR=cache)
+    old = dict(zip(once, found, strict=False))
+    new = found[len(once) :]
     return {
-        p.name: (old[p.operator, p.variant, p.case], made)
-        for p, made in zip(BUILT, new, strict=True)
+        planted.name: (old[json.dumps(job)], made)
+        for planted, job, made in zip(BUILT, before, new, strict=True)
     }
 
 
