@@ -1,4 +1,6 @@
 # Which revisions are compared, which operators of them, and where the frames of each are.
+import importlib.util
+
 from workflows import revisions
 
 DIFFS = "results/reports/diff"
@@ -59,6 +61,48 @@ def compared_operators():
         and all(before[name][one] == after[name][one] for one in PASSES)
     ]
     return [name for name in both if name not in same], same
+
+
+@cache
+def rebuilt_operators():
+    """Return the operators whose source differs, where kernels can be compiled here."""
+    base, head = sides()[0]
+    if not all(importlib.util.find_spec(name) for name in ("torch", "triton")):
+        return []
+    try:
+        both = [set(revisions.operators(one, Path())) for one in (base, head)]
+        before, after = (revisions.sources(one, Path()) for one in (base, head))
+    except revisions.RevisionError as error:
+        raise WorkflowError(str(error)) from None
+    wanted = set(config["operators"] or KNOWN_OPERATORS)
+    return [
+        name
+        for name in sorted(both[0] & both[1] & wanted & set(KNOWN_OPERATORS))
+        if any(before.get(path) != after.get(path) for path in source_files(name))
+    ]
+
+
+def built_folder(name):
+    """Return the folder of the operators' builds of a revision, by this machine's toolchain."""
+    return f"{RESULTS}/built" if name == "worktree" else f"results/{name}/built"
+
+
+def builds_of(name):
+    """Return the builds of a revision that are compared."""
+    return [
+        f"{built_folder(name)}/{operator}/{frame}.parquet"
+        for operator in rebuilt_operators()
+        for frame in ("builds", "runs")
+    ]
+
+
+def built_folders(wildcards):
+    """Return the folders of builds of base and head in turn, an operator after another."""
+    return [
+        f"{built_folder(name)}/{operator}"
+        for operator in rebuilt_operators()
+        for name in (wildcards.base, wildcards.head)
+    ]
 
 
 def diff_notes():

@@ -25,10 +25,59 @@ rule parse_revision:
         " python -m parsers frames {params.captures} --out {output.frames} 2> {log}"
 
 
+rule build_revision:
+    output:
+        capture=directory("results/{revision}/captures/{recorded}/build"),
+    log:
+        f"{RESULTS}/logs/{{recorded}}/build_revision.{{revision}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{recorded}}/build_revision.{{revision}}.tsv"
+    wildcard_constraints:
+        revision="[0-9a-f]{12}",
+        recorded="[a-z0-9_]+",
+    conda:
+        "envs/gpu.yaml"
+    params:
+        source=lambda wildcards: f"results/{wildcards.revision}/source",
+        cases=config["cases"],
+    message:
+        "build {wildcards.recorded}: the kernels of {wildcards.revision}"
+    shell:
+        "python -m workflows.revisions run {wildcards.revision} {params.source} --"
+        " env --chdir={params.source} python -m kernels.harness build {wildcards.recorded}"
+        ' --out "$PWD"/{output.capture} --cases {params.cases} 2> {log}'
+
+
+rule parse_build_of_revision:
+    input:
+        capture=rules.build_revision.output.capture,
+        code=PARSERS,
+    output:
+        builds="results/{revision}/built/{recorded}/builds.parquet",
+        runs="results/{revision}/built/{recorded}/runs.parquet",
+    log:
+        f"{RESULTS}/logs/{{recorded}}/parse_build_of_revision.{{revision}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{recorded}}/parse_build_of_revision.{{revision}}.tsv"
+    wildcard_constraints:
+        revision="[0-9a-f]{12}",
+        recorded="[a-z0-9_]+",
+    conda:
+        "envs/replay.yaml"
+    params:
+        frames=folder_of_output,
+    message:
+        "parse {wildcards.recorded}: the builds of {wildcards.revision}"
+    shell:
+        "python -m parsers frames {input.capture} --out {params.frames} 2> {log}"
+
+
 rule diff:
     input:
         base=lambda wildcards: frames_of(wildcards.base),
         head=lambda wildcards: frames_of(wildcards.head),
+        base_builds=lambda wildcards: builds_of(wildcards.base),
+        head_builds=lambda wildcards: builds_of(wildcards.head),
         code=[*DIFF, *REPORTS],
         templates=TEMPLATES,
     output:
@@ -50,13 +99,15 @@ rule diff:
         names=lambda wildcards: f"--base-name {wildcards.base} --head-name {wildcards.head}",
         operators=lambda _: compared_operators()[0],
         same=lambda _: compared_operators()[1],
+        built=built_folders,
         notes=lambda _: [f"--note={note}" for note in diff_notes()],
         reports=folder_of_output,
     message:
         "diff {wildcards.base}..{wildcards.head}: {output.markdown}"
     shell:
         "python -m reports.diff {params.base} {params.head} {params.names} --report-only"
-        " --operators {params.operators} --same {params.same} {params.notes:q}"
+        " --operators {params.operators} --same {params.same}"
+        " --built {params.built} {params.notes:q}"
         " --out {params.reports} 2> {log}"
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "operators",
     "release",
     "resolve",
+    "sources",
 ]
 
 
@@ -202,6 +203,21 @@ def captures(revision: Revision, gpu: str, root: Path) -> dict[str, dict[str, st
             f"choose one of {', '.join(found)}" if found else "choose one with captures",
         )
     return found[gpu]
+
+
+def sources(revision: Revision, root: Path) -> dict[str, str]:
+    """Return git's ids of the modules in ``kernels/``, by path; those of the harness are left out.
+
+    Raises
+    ------
+    RevisionError
+        When git fails.
+    """
+    if revision.commit is not None:
+        entries = _entries(root, revision.commit, "kernels/")
+        return {path: found for path, found in entries.items() if path.endswith(".py")}
+    paths = sorted(path.relative_to(root).as_posix() for path in (root / "kernels").glob("*.py"))
+    return dict(zip(paths, git(root, "hash-object", "--", *paths).split(), strict=True))
 
 
 def _require_harness(revision: Revision, root: Path) -> None:

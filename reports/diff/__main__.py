@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 from reports.__main__ import write
-from reports.diff.findings import Compared, compare
+from reports.diff.findings import Compared, compare, compare_builds
 from reports.diff.page import NOTHING, UNDECIDABLE, diff_page, outcome
 from reports.diff.times import SESSIONS
 from reports.format import code, listing, plural
-from reports.frames import FramesError, load
+from reports.frames import FramesError, load, read
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,6 +47,14 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--same", nargs="*", default=[], help="those whose captures are the same files in both"
     )
+    parser.add_argument(
+        "--built",
+        nargs="*",
+        default=[],
+        type=Path,
+        metavar="FOLDER",
+        help="for each operator, folders of builds of base and head, by one toolchain",
+    )
     parser.add_argument("--note", action="append", default=[], help="a line for the page")
     parser.add_argument(
         "--report-only", action="store_true", help="exit with 0 whatever the diff comes to"
@@ -71,7 +79,18 @@ def _compare(options: argparse.Namespace) -> tuple[list[Compared], list[str]]:
             for word, names in (("base", before.keys() - after), ("head", after.keys() - before))
             if names
         ]
-    return same + [compare(load(old), load(new), SESSIONS) for old, new in chosen], notes
+    compared = [compare(load(old), load(new), SESSIONS) for old, new in chosen]
+    return [*same, *compared, *_built(options.built)], notes
+
+
+def _built(folders: list[Path]) -> list[Compared]:
+    """Compare builds: the folders are those of base and head in turn, an operator after another."""
+    found = []
+    for base, head in zip(folders[::2], folders[1::2], strict=True):
+        operator = str(read(head / "runs.parquet", "runs")["operator"].iloc[0])
+        before, after = (read(folder / "builds.parquet", "builds") for folder in (base, head))
+        found.append(Compared(operator, builds=compare_builds(operator, before, after)))
+    return found
 
 
 def _operators(folder: Path) -> dict[str, Path]:

@@ -21,7 +21,7 @@ Where one of them differs in a pass, that pass is not compared: the difference w
 """
 
 MEASURED = ("build", "time", "nsys", "ncu")
-_SHAPE = ("shape", "axes", "dtype", "labels", "min_read_bytes", "min_write_bytes", "flops")
+_INPUT = ("shape", "dtype", "labels")
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,13 @@ def refused(found: list[Difference]) -> set[str]:
 
 
 def other_inputs(base: Frames, head: Frames) -> set[str]:
-    """Return the cases whose name means another input in each: shape, dtype, labels or work."""
+    """Return the cases whose name means another input in each: shape, dtype or labels.
+
+    Another cost model is none.
+    """
     before, after = ({row["case"]: row for row in records(f.cases)} for f in (base, head))
     return {
         case
         for case in before.keys() & after.keys()
-        if any(before[case][column] != after[case][column] for column in _SHAPE)
+        if any(before[case][column] != after[case][column] for column in _INPUT)
     }

@@ -11,6 +11,7 @@ import pandas as pd
 
 from reports.format import count, digits, quantity
 from reports.frames import Frames, Row, records
+from reports.occupancy import MAX_REGISTERS, SMS, Launch, occupancy
 
 Pair = tuple[str, str]
 """Variant and case."""
@@ -85,6 +86,23 @@ def _conflicts(row: Row) -> float | None:
 
 _WAYS = ("load", "store")
 
+
+def _tensor(row: Row) -> float | None:
+    """Say whether a kernel uses tensor cores; how many of its instructions do says nothing."""
+    found = row["tensor_instructions"]
+    return None if found is None else float(found > 0)
+
+
+def _occupancy(row: Row) -> float | None:
+    """Return the theoretical occupancy of a compiled kernel on its architecture, in %."""
+    threads, registers = row["threads_per_block"], row["registers_per_thread"]
+    capability = f"{row['arch'].removeprefix('sm_')[:-1]}.{row['arch'][-1]}"
+    if not threads or not registers or capability not in SMS:
+        return None
+    launch = Launch(threads, min(registers, MAX_REGISTERS), row["shared_bytes"] or 0)
+    return occupancy(capability, launch).pct
+
+
 COUNTERS: tuple[Counted, ...] = (
     Counted("launches", _of("launches")),
     Counted(
@@ -121,11 +139,12 @@ The jitter is what captures of one source in different sessions showed (`docs/di
 """
 
 BUILDS: tuple[Counted, ...] = (
-    Counted("tensor instructions", _of("tensor_instructions"), "instruction", worse=-1),
+    Counted("tensor cores", _tensor, "yes or no", worse=-1),
     Counted("spill loads", _of("spill_loads"), "instruction"),
     Counted("spill stores", _of("spill_stores"), "instruction"),
     Counted("load width", _of("load_bits"), "bit", worse=-1),
     Counted("store width", _of("store_bits"), "bit", worse=-1),
+    Counted("theoretical occupancy", _occupancy, "%", 0.02, worse=-1),
     Counted("registers", _of("registers_per_thread"), worse=0),
     Counted("threads a block", _of("threads_per_block"), worse=0),
     Counted("shared memory", _of("shared_bytes"), "B", worse=0),
@@ -154,6 +173,8 @@ def moved(base: Row, head: Row, compared: Iterable[Counted]) -> list[Moved]:
 
 
 def _text(value: float, one: Counted) -> str:
+    if one.unit == "yes or no":
+        return "used" if value else "unused"
     if one.unit in {"B", "FLOP"} and value >= 10_000:
         return quantity(value, one.unit)
     shown = count(int(value)) if value == int(value) else digits(value)
@@ -197,7 +218,11 @@ def built(base: pd.DataFrame, head: pd.DataFrame) -> dict[tuple[str, ...], list[
         The frame ``builds`` of each. A kernel of several configurations is compared by the first.
     """
     before, after = ({_key(r): r for r in reversed(records(f))} for f in (base, head))
-    found: dict[tuple[str, ...], list[Moved]] = {}
+    found: dict[tuple[str, ...], list[Moved]] = {
+        key: [_kernels_moved(key, before, after)]
+        for key in {**before, **after}
+        if (key in before) != (key in after)
+    }
     for key in [key for key in after if key in before]:
         old, new = before[key], after[key]
         texts = []
@@ -208,6 +233,18 @@ def built(base: pd.DataFrame, head: pd.DataFrame) -> dict[tuple[str, ...], list[
             texts.append(Moved("configuration", *_apart(old["config"], new["config"]), worse=None))
         found[key] = texts + moved(old, new, BUILDS)
     return found
+
+
+def _kernels_moved(
+    key: tuple[str, ...], before: Iterable[tuple[str, ...]], after: Iterable[tuple[str, ...]]
+) -> Moved:
+    """Say which kernels of the same variant, case and architecture there are in each."""
+    variant, case, _, arch = key
+    lists = [
+        _list(sorted(k for v, c, k, a in known if (v, c, a) == (variant, case, arch)))
+        for known in (before, after)
+    ]
+    return Moved("kernels", lists[0], lists[1], worse=None)
 
 
 def _apart(base: str | None, head: str | None) -> tuple[str, str]:

@@ -26,6 +26,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
     REFUSED = "not comparable"
     REMOVED = "removed"
+    CHANGED = "changed"
     FASTER = "faster"
     MENDED = "mended"
     NEW = "new"
@@ -36,7 +37,7 @@ REGRESSIONS = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.COSTLIER})
 OPEN = frozenset({Verdict.UNDECIDED, Verdict.REFUSED})
 
 ORDER = (
-    *("build", "kernels", "launches", "tensor FLOPs", "tensor instructions"),
+    *("build", "kernels", "launches", "tensor FLOPs", "tensor cores"),
     *("spill loads", "spill stores", "local-memory instructions", "stack"),
     *("load width", "store width", "float64 instructions", "load requests", "store requests"),
     *("DRAM bytes", "load sectors", "store sectors", "bank conflicts", "theoretical occupancy"),
@@ -81,12 +82,14 @@ class Finding:
 class Compared:
     """Two revisions of one operator: what differs in how they were measured, and the findings.
 
-    ``identical`` is one of which both have the same captures: there is nothing to find.
+    ``builds`` are findings of `compare_builds`; ``identical`` is one of which both have the same
+    captures: there is nothing to find in them.
     """
 
     operator: str
     differences: list[Difference] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    builds: list[Finding] = field(default_factory=list)
     identical: bool = False
 
 
@@ -123,6 +126,39 @@ def compare(base: Frames, head: Frames, noise: Noise) -> Compared:
     return Compared(head.operator, apart, [*findings, *_alone(base, head)])
 
 
+def compare_builds(operator: str, base: pd.DataFrame, head: pd.DataFrame) -> list[Finding]:
+    """Compare what two revisions of an operator compile to with one toolchain.
+
+    Returns
+    -------
+    list
+        A finding a variant and case, with what moved on any architecture: *costlier* where
+        something is worse and nothing better, *changed* where no build decides what it costs,
+        *broken* where what compiled no longer does.
+    """
+    rows: dict[Pair, list[Moved]] = {}
+    for (variant, case, kernel, arch), moved in built(base, head).items():
+        named = rows.setdefault((variant, case), [])
+        named += [replace(one, kernel=f"{kernel}, {arch}") for one in moved]
+    return [
+        Finding(operator, *pair, _by_builds(moved), causes=tuple(_ordered(moved)))
+        for pair, moved in rows.items()
+    ]
+
+
+def _by_builds(moved: list[Moved]) -> Verdict:
+    worse, better = (any(one.worse is way for one in moved) for way in (True, False))
+    if any(one.name == "build" and one.worse for one in moved):
+        return Verdict.BROKEN
+    if not moved:
+        return Verdict.SAME
+    return Verdict.COSTLIER if worse and not better else Verdict.CHANGED
+
+
+def _ordered(moved: list[Moved]) -> list[Moved]:
+    return sorted(moved, key=lambda one: _RANK[one.name])
+
+
 def _pairs(frames: Frames) -> list[Pair]:
     return [(variant, case) for case in cases(frames) for variant in variants(frames)]
 
@@ -154,7 +190,7 @@ def _causes(base: Frames, head: Frames, barred: set[str]) -> dict[Pair, list[Mov
                 known = found.setdefault((variant, case), [])
                 named = {one.name for one in known}
                 known += [replace(m, kernel=kernel) for m in moved if m.name not in named]
-    return {pair: sorted(moved, key=lambda one: _RANK[one.name]) for pair, moved in found.items()}
+    return {pair: _ordered(moved) for pair, moved in found.items()}
 
 
 def _arch(frames: Frames) -> str:

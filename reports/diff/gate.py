@@ -21,7 +21,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("error: expected one path, that of a diff's JSON\n")
         return UNDECIDABLE
     try:
-        findings = json.loads(path.read_text(encoding="utf-8"))["findings"]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        findings = [*content["findings"], *content["builds"]]
         worse = [found for found in findings if found["verdict"] in REGRESSIONS]
         named = ", ".join(map(_name, worse[:SHOWN]))
     except (OSError, ValueError, KeyError, TypeError):

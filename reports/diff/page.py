@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from reports.columns import Table
@@ -35,7 +35,7 @@ NOTHING, REGRESSION, UNDECIDABLE = 0, 1, 2
 def outcome(compared: Iterable[Compared]) -> int:
     """Return `REGRESSION` where anything is worse, else `UNDECIDABLE` where anything is open."""
     listed = list(compared)
-    verdicts = {finding.verdict for one in listed for finding in one.findings}
+    verdicts = {finding.verdict for one in listed for finding in (*one.findings, *one.builds)}
     if verdicts & REGRESSIONS:
         return REGRESSION
     seen = verdicts or any(one.identical for one in listed)
@@ -68,16 +68,23 @@ def diff_page(
         (finding for one in compared for finding in one.findings),
         key=lambda finding: (_RANK[finding.verdict], -abs(_log(finding))),
     )
+    built = sorted(
+        (finding for one in compared for finding in one.builds),
+        key=lambda finding: _RANK[finding.verdict],
+    )
     changed = [finding for finding in found if finding.verdict is not Verdict.SAME]
     context = {
         "base": code(base),
         "head": code(head),
-        "summary": _summary(found, sum(not one.identical for one in compared)),
+        "summary": _summary(found, sum(bool(one.findings) for one in compared)),
         "notes": list(notes),
         "changed": _findings_table(changed),
         "same": _findings_table([f for f in found if f.verdict is Verdict.SAME]),
         "same_count": sum(f.verdict is Verdict.SAME for f in found),
         "moved": _moved_table(found),
+        "builds": _builds_table(built),
+        "builds_summary": _summary(built, len({finding.operator for finding in built})),
+        "builds_moved": _moved_table(built),
         "differences": _differences_table(compared),
         "noise": f"{percent(noise.share)} and {duration(noise.least_ns)}",
         "noise_source": noise.source,
@@ -116,6 +123,17 @@ def _findings_table(found: list[Finding]) -> Table:
         "Noise",
     )
     return Table(headers, tuple(_row(finding) for finding in found), left=5)
+
+
+def _builds_table(found: list[Finding]) -> Table:
+    """List what compiles to something else; what moved alike on several GPUs is named once."""
+    rows = []
+    for finding in found:
+        if finding.causes:
+            causes = list(dict.fromkeys(replace(one, kernel="") for one in finding.causes))
+            row = _row(replace(finding, causes=tuple(causes)))
+            rows.append(row[:5])
+    return Table(("Operator", "Variant", "Case", "Verdict", "What differs"), tuple(rows), left=5)
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
@@ -204,6 +222,7 @@ def _json(base: str, head: str, compared: list[Compared]) -> str:
             for apart in one.differences
         ],
         "findings": [_plain(finding) for one in compared for finding in one.findings],
+        "builds": [_plain(finding) for one in compared for finding in one.builds],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -10,15 +10,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from kernels.harness import discovery
 from kernels.harness.spec import Case
+from parsers.schemas import BUILDS
+from reports.diff import findings as diff
+from reports.diff.findings import compare_builds
 from tests.checkouts import ROOT
-from tests.mutations.planted import FOLDER, PLANTED, Move, Planted, Verdict
+from tests.mutations.planted import FOLDER, PLANTED, Cause, Move, Planted, Verdict
 
 RUN = [planted for planted in PLANTED if planted.small is not None]
 BUILT = [planted for planted in PLANTED if planted.seen_in_build or planted.cause is None]
+
+COSTLY = {
+    Cause.ACCESS_WIDTH: ("load width", "store width"),
+    Cause.SPILLS: ("spill loads", "spill stores"),
+    Cause.TENSOR_CORES: ("tensor cores",),
+    Cause.REGISTERS: ("theoretical occupancy",),
+    Cause.SHARED_MEMORY: ("theoretical occupancy",),
+}
+"""What a build alone decides, and by which of its quantities."""
 
 each = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 
@@ -141,6 +154,27 @@ def builds(
         planted.name: (old[json.dumps(job)], made)
         for planted, job, made in zip(BUILT, before, new, strict=True)
     }
+
+
+def frame(planted: Planted, made: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return builds as the build pass records them."""
+    named = {"operator": planted.operator, "variant": planted.variant, "case": planted.case}
+    return BUILDS.conform([named | {"arch": "sm_90"} | row for row in made])
+
+
+@pytest.mark.parametrize("planted", BUILT, ids=lambda planted: planted.name)
+def test_a_comparison_of_builds_flags_it(planted: Planted, builds: dict[str, Any]) -> None:
+    before, after = (frame(planted, made) for made in builds[planted.name])
+    (found,) = compare_builds(planted.operator, before, after)
+    names = [cause.name for cause in found.causes]
+    if planted.cause is None:
+        assert (found.verdict, names) == (diff.Verdict.SAME, [])
+    elif planted.cause in COSTLY and planted.verdict is Verdict.SLOWER:
+        assert found.verdict is diff.Verdict.COSTLIER, names
+        assert names[0] in COSTLY[planted.cause]
+    else:
+        assert found.verdict in {diff.Verdict.CHANGED, diff.Verdict.COSTLIER}
+        assert names
 
 
 def figure(made: list[dict[str, Any]], column: str) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from parsers.files import sha256
 from tests.checkouts import copy_checkout
 from tests.workflows.repositories import commit, git
-from tests.workflows.running import errors, jobs, snakemake
+from tests.workflows.running import errors, jobs, planned, snakemake
 
 OPERATOR, VARIANT = "vector_add", "triton"
 TIMES = Path(f"captures/h200/{OPERATOR}/time")
@@ -95,6 +95,14 @@ def test_a_changed_working_tree_is_said(repository: Path, tmp_path: Path) -> Non
     (page,) = re.findall(r"Reports: (results/reports/diff/\S+\.md)", output)
     text = (where / page).read_text()
     assert "The working tree differs from its commit: 1 changed: README.md." in text
+
+
+def test_a_changed_kernel_is_built_in_both_revisions(repository: Path, tmp_path: Path) -> None:
+    where = Path(shutil.copytree(repository, tmp_path / "checkout"))
+    git(where, "apply", "tests/mutations/vector_add-unspecialised-steps.patch")
+    builds = ("build", "build_revision", "parse_build_here", "parse_build_of_revision")
+    found = planned(where, "reports/gate", *DIFF, "base=main")
+    assert found == dict.fromkeys((*builds, "diff", "reports/gate"), 1)
 
 
 @pytest.mark.parametrize(
