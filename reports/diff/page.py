@@ -107,7 +107,7 @@ def _summary(found: list[Finding], operators: int) -> str:
     words = [finding.verdict for finding in found]
     counts = [f"{words.count(verdict)} {verdict}" for verdict in Verdict if verdict in words]
     what = f"{plural(len(found), 'row')} of {plural(operators, 'operator')}"
-    return f"{what}: {listing(counts)}." if counts else "Nothing was compared."
+    return f"{what}: {listing(counts)}." if counts else ""
 
 
 def _findings_table(found: list[Finding]) -> Table:
