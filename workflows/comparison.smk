@@ -1,5 +1,6 @@
 # Which revisions are compared, which operators of them, and where the frames of each are.
 import importlib.util
+import json
 
 from workflows import revisions
 
@@ -116,7 +117,27 @@ def diff_notes():
     ]
     if None in (base.commit, head.commit) and (changes := revisions.dirty(Path())):
         notes.append(f"The working tree differs from its commit: {changes}.")
+    if stale := stale_operators():
+        notes.append(
+            f"The captures of {', '.join(stale)} are older than the source that stands here."
+        )
     return notes
+
+
+def stale_operators():
+    """Return the operators of the working tree whose source is not the one that was recorded."""
+    if sides()[0][1].commit is not None or SOURCE == "live":
+        return []
+    runs = {
+        name: Path("captures", GPU, name, PASSES[-1], "run.json")
+        for names in compared_operators()
+        for name in names
+    }
+    return sorted(
+        name
+        for name, path in runs.items()
+        if json.loads(path.read_text())["run"]["source_sha256"] != source_hash(name)
+    )
 
 
 def frames_folder(name):

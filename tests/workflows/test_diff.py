@@ -95,6 +95,7 @@ def test_a_changed_working_tree_is_said(repository: Path, tmp_path: Path) -> Non
     (page,) = re.findall(r"Reports: (results/reports/diff/\S+\.md)", output)
     text = (where / page).read_text()
     assert "The working tree differs from its commit: 1 changed: README.md." in text
+    assert f"The captures of {OPERATOR} are older than the source that stands here." in text
 
 
 def test_a_changed_kernel_is_built_in_both_revisions(repository: Path, tmp_path: Path) -> None:
