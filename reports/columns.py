@@ -13,7 +13,7 @@ from reports.frames import Row
 _TEXT = frozenset(
     {
         *("Cases", "Config", "Limiter", "Most wait for", "One block more", "Opcodes"),
-        *("Reason", "Says", "Status", "Triton", "Type"),
+        *("Reason", "Says", "Status", "Triton", "Type", "Why"),
     }
 )
 """Headers of text columns that stand right of the numbers."""

@@ -110,19 +110,23 @@ def _summary(found: list[Finding], operators: int) -> str:
     return f"{what}: {listing(counts)}." if counts else ""
 
 
+_ABOUT = ("Operator", "Variant", "Case", "Verdict")
+
+
 def _findings_table(found: list[Finding]) -> Table:
-    headers = (
-        "Operator",
-        "Variant",
-        "Case",
-        "Verdict",
-        "Why",
-        "Base",
-        "Head",
-        "Change [95 %]",
-        "Noise",
+    headers = (*_ABOUT, "Change [95 %]", "Noise", "Base", "Head", "Why")
+    rows = tuple(
+        (
+            *_about(finding),
+            _ratio(finding),
+            _noise(finding),
+            duration(finding.base_ns, 4),
+            duration(finding.head_ns, 4),
+            _why(finding),
+        )
+        for finding in found
     )
-    return Table(headers, tuple(_row(finding) for finding in found), left=5)
+    return Table(headers, rows, left=len(_ABOUT))
 
 
 def _builds_table(found: list[Finding]) -> Table:
@@ -130,27 +134,21 @@ def _builds_table(found: list[Finding]) -> Table:
     rows = []
     for finding in found:
         if finding.causes:
-            causes = list(dict.fromkeys(replace(one, kernel="") for one in finding.causes))
-            row = _row(replace(finding, causes=tuple(causes)))
-            rows.append(row[:5])
-    return Table(("Operator", "Variant", "Case", "Verdict", "What differs"), tuple(rows), left=5)
+            causes = dict.fromkeys(replace(one, kernel="") for one in finding.causes)
+            rows.append((*_about(finding), _why(replace(finding, causes=tuple(causes)))))
+    return Table((*_ABOUT, "What differs"), tuple(rows), left=len(_ABOUT) + 1)
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _about(finding: Finding) -> tuple[str, ...]:
+    names = (finding.operator, finding.variant, finding.case)
+    return (*(cell_code(name) for name in names), str(finding.verdict))
+
+
+def _noise(finding: Finding) -> str:
     timed = finding.timed
-    return (
-        cell_code(finding.operator),
-        cell_code(finding.variant),
-        cell_code(finding.case),
-        str(finding.verdict),
-        _why(finding),
-        duration(finding.base_ns, 4),
-        duration(finding.head_ns, 4),
-        _ratio(finding),
-        MISSING
-        if timed is None or math.isnan(timed.noise)
-        else f"± {digits(100 * timed.noise, 2)} %",
-    )
+    if timed is None or math.isnan(timed.noise):
+        return MISSING
+    return f"± {digits(100 * timed.noise, 2)} %"
 
 
 def _ratio(finding: Finding) -> str:
