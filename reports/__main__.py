@@ -44,15 +44,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 2
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A command line whose mistakes are told in one line."""
+
     def error(self, message: str) -> None:  # type: ignore[override]
         """Say it in one line; argparse would print its usage as well."""
-        self.exit(2, f"error: {message}; see python -m reports --help\n")
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = _Parser(prog="python -m reports", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    parser = Parser(prog="python -m reports", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     operator = commands.add_parser("operator", help="write one operator's comparison")
     operator.add_argument("folder", type=Path, help="folder of the operator's frames")
     operator.add_argument(

@@ -11,11 +11,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from reports.__main__ import write
+from reports.__main__ import Parser, write
 from reports.diff.findings import Compared, compare, compare_builds
 from reports.diff.page import NOTHING, UNDECIDABLE, diff_page, outcome
 from reports.diff.times import SESSIONS
-from reports.format import code, listing, plural
+from reports.format import code, escape, listing, plural
 from reports.frames import FramesError, load, read
 
 
@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         compared, notes = _compare(options)
         names = (options.base_name or options.base.name, options.head_name or options.head.name)
-        write(options.out, diff_page(*names, compared, SESSIONS, [*options.note, *notes]))
+        write(
+            options.out, diff_page(*names, compared, SESSIONS, [*map(escape, options.note), *notes])
+        )
     except FramesError as error:
         print(f"error: {error}", file=sys.stderr)
         return UNDECIDABLE
@@ -37,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m reports.diff", description=__doc__)
+    parser = Parser(prog="python -m reports.diff", description=__doc__)
     parser.add_argument("base", type=Path, help="folder of the frames of the operators before")
     parser.add_argument("head", type=Path, help="folder of the frames of the operators after")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
@@ -55,11 +57,16 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         metavar="FOLDER",
         help="for each operator, folders of builds of base and head, by one toolchain",
     )
-    parser.add_argument("--note", action="append", default=[], help="a line for the page")
+    parser.add_argument(
+        "--note", action="append", default=[], help="a line of plain text for the page"
+    )
     parser.add_argument(
         "--report-only", action="store_true", help="exit with 0 whatever the diff comes to"
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if len(options.built) % 2:
+        parser.error("--built takes two folders for each operator, of base and of head")
+    return options
 
 
 def _compare(options: argparse.Namespace) -> tuple[list[Compared], list[str]]:

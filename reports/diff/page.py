@@ -64,14 +64,8 @@ def diff_page(
         ``<base>..<head>.md``, ``.html`` and ``.json``: text by file name.
     """
     name, title = f"{base}..{head}", f"{base} → {head}"
-    found = sorted(
-        (finding for one in compared for finding in one.findings),
-        key=lambda finding: (_RANK[finding.verdict], -abs(_log(finding))),
-    )
-    built = sorted(
-        (finding for one in compared for finding in one.builds),
-        key=lambda finding: _RANK[finding.verdict],
-    )
+    found = _worst_first(finding for one in compared for finding in one.findings)
+    built = _worst_first(finding for one in compared for finding in one.builds)
     changed = [finding for finding in found if finding.verdict is not Verdict.SAME]
     context = {
         "base": code(base),
@@ -96,6 +90,11 @@ def diff_page(
 
 
 _RANK = {verdict: place for place, verdict in enumerate(Verdict)}
+
+
+def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort by verdict, then by how much the time changed."""
+    return sorted(findings, key=lambda one: (_RANK[one.verdict], -abs(_log(one))))
 
 
 def _log(finding: Finding) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from parsers.files import sha256
+from reports.format import escape
 from tests.checkouts import copy_checkout
 from tests.workflows.repositories import commit, git
 from tests.workflows.running import errors, jobs, planned, snakemake
@@ -94,8 +95,9 @@ def test_a_changed_working_tree_is_said(repository: Path, tmp_path: Path) -> Non
     assert code == 0, output
     (page,) = re.findall(r"Reports: (results/reports/diff/\S+\.md)", output)
     text = (where / page).read_text()
-    assert "The working tree differs from its commit: 1 changed: README.md." in text
-    assert f"The captures of {OPERATOR} are older than the source that stands here." in text
+    assert escape("The working tree differs from its commit: 1 changed: README.md.") in text
+    older = f"The captures of {OPERATOR} are older than the source that stands here."
+    assert escape(older) in text
 
 
 def test_a_changed_kernel_is_built_in_both_revisions(repository: Path, tmp_path: Path) -> None:

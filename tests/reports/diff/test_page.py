@@ -123,6 +123,22 @@ def test_operators_of_one_side_alone_are_said(tmp_path: Path) -> None:
     assert "- Only in head: `other`." in (tmp_path / "a..b.md").read_text()
 
 
+def test_notes_are_plain_text(tmp_path: Path) -> None:
+    keep(tmp_path / "a/gelu", make())
+    folder = str(tmp_path / "a")
+    main([folder, folder, "--out", str(tmp_path), "--note=<script>alert(1)</script>|`x`"])
+    assert "<script>alert" not in (tmp_path / "a..a.html").read_text()
+
+
+@pytest.mark.parametrize("wrong", [["--built", "one"], ["--nonsense"], []])
+def test_a_wrong_option_is_one_line(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*(["a", "b", "--out", "c"] if wrong else []), *wrong])
+    assert caught.value.code == UNDECIDABLE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+
+
 def test_a_folder_that_is_not_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
