@@ -113,7 +113,7 @@ def compare(base: Frames, head: Frames, noise: Noise) -> Compared:
     why = {name: _why(apart, name) for name in ("time", "ncu")}
     steady = _steady(base, head, causes, ranked)
     compared = {pair: times[pair] for pair in ranked if "time" not in barred}
-    timed = judge(compared, noise, drifts(compared, steady))
+    timed = judge(compared, noise, drifts(compared, steady & compared.keys()))
     findings = []
     for pair in both:
         found = _state(before[pair], after[pair], other=pair[1] in other)

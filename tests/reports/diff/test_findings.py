@@ -232,6 +232,14 @@ def test_another_profiler_bars_its_counters_alone() -> None:
     assert found.reason == "ncu pass: profiler Nsight Compute 2025.3.1 → ncu 2026"
 
 
+def test_a_time_pass_on_another_driver_bars_times_alone() -> None:
+    runs = [row | ({"driver": "1"} if row["pass"] == "time" else {}) for row in OTHER_SOURCE]
+    compared = compare(make(), make(runs=runs), SESSIONS)
+    assert {f.verdict for f in compared.findings} == {Verdict.REFUSED}
+    builds = [row | {"spill_loads": 12} for row in build_rows()]
+    assert one(make(), make(runs=runs, builds=builds)).verdict is Verdict.COSTLIER
+
+
 def test_a_case_of_another_shape_is_refused() -> None:
     cases = [row | {"shape": "8192x4096"} for row in all_rows()["cases"]]
     head = changed(cases=cases, samples=timed(triton=0.5))
