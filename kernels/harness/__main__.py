@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernels.harness.errors import HarnessError
 from kernels.harness.machine import obstacles
-from kernels.harness.spec import SETS
+from kernels.harness.spec import SETS, Operator
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +38,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--out", type=Path, required=True, help="folder of the capture")
         command.add_argument("--device", default="cuda", help="cpu checks without a GPU")
         command.add_argument("--cases", default="default", choices=SETS, help="set of cases")
-        command.set_defaults(run=_measure, name=name)
+        command.set_defaults(run=_measure, name=name, variants=[])
+        if name != "deep":
+            command.add_argument("--variants", nargs="+", default=[], help="default: all")
         if name == "build":
             command.set_defaults(run=_build)
         if name == "sanitize":
@@ -48,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         if name == "time":
             command.add_argument("--rounds", type=int, default=100)
             command.add_argument("--warm-up-s", type=float, default=0.5)
+            command.add_argument("--first-round", type=int, default=0, help="its number")
         if name in ("nsys", "ncu", "deep"):
             command.add_argument("--repeats", type=int, default=20 if name == "nsys" else 1)
         if name == "deep":
@@ -78,16 +81,29 @@ def _require_modules(*names: str) -> None:
             )
 
 
+def _operator(options: argparse.Namespace) -> Operator:
+    """Load the operator, with the variants that are asked for."""
+    from kernels.harness import discovery
+
+    operator = discovery.load(options.operator)
+    try:
+        return operator.only(options.variants)
+    except ValueError as error:
+        name = f"kernels/{options.operator}.py"
+        raise HarnessError(name, str(error), "choose among its variants") from None
+
+
 def _measure(options: argparse.Namespace) -> None:
     _require_modules("torch", "triton", "nvtx")
-    from kernels.harness import discovery
     from kernels.harness.driver import Pass
 
     settings = {
-        key: getattr(options, key) for key in ("rounds", "warm_up_s", "repeats") if key in options
+        key: getattr(options, key)
+        for key in ("rounds", "warm_up_s", "first_round", "repeats")
+        if key in options
     }
+    operator = _operator(options)
     _empty(options.out)
-    operator = discovery.load(options.operator)
     one_pass = Pass(
         operator,
         options.name,
@@ -103,10 +119,10 @@ def _measure(options: argparse.Namespace) -> None:
 
 def _build(options: argparse.Namespace) -> None:
     _require_modules("torch", "triton")
-    from kernels.harness import build, discovery, provenance
+    from kernels.harness import build, provenance
     from kernels.harness.driver import write_run
 
-    operator = discovery.load(options.operator)
+    operator = _operator(options)
     began = provenance.origin(operator.name)
     cases = operator.cases_in(options.cases)
     builds = build.compile_operator(operator, cases=cases)
@@ -118,10 +134,10 @@ def _build(options: argparse.Namespace) -> None:
 
 def _sanitize(options: argparse.Namespace) -> None:
     _require_modules("torch", "triton", "nvtx")
-    from kernels.harness import discovery, provenance, sanitize, tables
+    from kernels.harness import provenance, sanitize, tables
     from kernels.harness.driver import write_run
 
-    operator = discovery.load(options.operator)
+    operator = _operator(options)
     began = provenance.origin(operator.name)
     rows = sanitize.sanitize(operator)
     _empty(options.out)

@@ -24,7 +24,8 @@ class Plan:
     pairs
         Variants and cases to run, in order.
     settings
-        Of the pass: ``rounds`` and ``warm_up_s`` for ``time``, ``repeats`` for ``ranges``.
+        Of the pass: ``rounds``, ``warm_up_s`` and ``first_round``, the number of the first one,
+        for ``time``; ``repeats`` for ``ranges``.
     out
         Folder for the results; it exists.
     paired

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
@@ -213,6 +214,24 @@ class Operator:
         if chosen not in SETS:
             raise ValueError(f"cases={chosen!r} is none of {SETS}")
         return tuple(case for case in self.cases if case.within(chosen))
+
+    def only(self, names: Collection[str]) -> Operator:
+        """Return the operator with the variants of these names, or with all where none is named.
+
+        Where the baseline is left out, the first that is left takes its place.
+
+        Raises
+        ------
+        ValueError
+            When it has none of them.
+        """
+        left = tuple(variant for variant in self.variants if not names or variant.name in names)
+        if not left:
+            known = ", ".join(variant.name for variant in self.variants)
+            raise ValueError(f"none of {', '.join(names)} among {known}")
+        kept = self.baseline in {variant.name for variant in left}
+        baseline = self.baseline if kept else left[0].name
+        return dataclasses.replace(self, variants=left, baseline=baseline)
 
     def variant(self, name: str) -> Variant:
         """Return the variant of that name; raise KeyError where there is none."""

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from kernels.harness import machine
+from kernels.harness.turns import Turns
 
 FLUSH_BYTES = 2**30
 """Read before each sample: many times any L2, and long enough (a quarter of a millisecond on an
@@ -77,20 +78,26 @@ class Clock:
             if time.monotonic() > end:
                 return
 
-    def rounds(self, calls: dict[str, Call], count: int) -> Iterator[tuple[int, str, float]]:
-        """Yield ``(round, name, nanoseconds)`` for every call in each of ``count`` rounds."""
+    def rounds(
+        self, calls: dict[str, Call], count: int, turns: Turns
+    ) -> Iterator[tuple[int, str, float]]:
+        """Yield ``(round, name, nanoseconds)`` for every call in each of ``count`` rounds.
+
+        Each round is a turn of its own.
+        """
         names = list(calls)
         events = {name: (_event(), _event()) for name in names}
         with _no_garbage_collection():
             for number in range(count):
                 self._order.shuffle(names)
-                for name in names:
-                    start, end = events[name]
-                    self._flush()
-                    start.record()
-                    calls[name]()
-                    end.record()
-                torch.cuda.synchronize()
+                with turns.round():
+                    for name in names:
+                        start, end = events[name]
+                        self._flush()
+                        start.record()
+                        calls[name]()
+                        end.record()
+                    torch.cuda.synchronize()
                 for name, (start, end) in events.items():
                     yield number, name, start.elapsed_time(end) * 1e6
 

@@ -34,7 +34,7 @@ from kernels.harness.timing import (
     matmul_call,
     matmul_flops,
 )
-from kernels.harness.turns import turn
+from kernels.harness.turns import Turns, turn
 from parsers.contract import DOMAIN, INTENSE, range_name
 
 RECOMPILE_LIMIT = 256
@@ -51,6 +51,7 @@ class Worker:
         self.operator: Operator = discovery.load(plan.operator)
         self.out = Path(plan.out)
         self.outcomes: list[dict[str, Any]] = []
+        self._turns = Turns()
 
     def run(self) -> None:
         """Do the plan's work and write its outcomes last: a file that is not there says it died.
@@ -62,7 +63,7 @@ class Worker:
         """
         _import_compilers()
         work = {"check": self._check, "time": self._time, "ranges": self._ranges}[self.plan.work]
-        with turn(self.plan.device, alone=self.plan.work != "check"):
+        with turn(self.plan.device, alone=self.plan.work != "check") as self._turns:
             work()
         (self.out / "outcomes.json").write_text(json.dumps(self.outcomes), encoding="utf-8")
 
@@ -124,8 +125,9 @@ class Worker:
         return calls
 
     def _time(self) -> None:
-        clock = Clock()
-        large = copy_call(COPY_BYTES)
+        with self._turns.getting_ready():
+            clock = Clock()
+            large = copy_call(COPY_BYTES)
         samples: list[Row] = []
         ceilings: list[Row] = []
         for case, variants in self._by_case():
@@ -134,7 +136,8 @@ class Worker:
             ceilings += of_bounds
         tables.write(self.out / "samples.csv", samples)
         tables.write(self.out / "ceilings.csv", ceilings)
-        facts = json.dumps(clock.clocks_under_load(large))
+        with self._turns.round():
+            facts = json.dumps(clock.clocks_under_load(large))
         (self.out / "facts.json").write_text(facts, encoding="utf-8")
 
     def _time_case(
@@ -144,14 +147,18 @@ class Worker:
 
         Returns rows of the frames ``samples`` and ``ceilings``.
         """
-        calls = self._ready(case, variants)
-        bounds = self._bounds(case, large)
-        all_calls = {**calls, **{name: call for name, (_, call) in bounds.items()}}
+        settings = self.plan.settings
+        with self._turns.getting_ready():
+            calls = self._ready(case, variants)
+            bounds = self._bounds(case, large)
+            all_calls = {**calls, **{name: call for name, (_, call) in bounds.items()}}
+            clock.warm_up(all_calls, float(settings["warm_up_s"]))
         samples: list[Row] = []
         ceilings: list[Row] = []
-        clock.warm_up(all_calls, float(self.plan.settings["warm_up_s"]))
-        for number, name, duration in clock.rounds(all_calls, int(self.plan.settings["rounds"])):
-            measured = {"round": number if self.plan.paired else None, "duration_ns": duration}
+        rounds = clock.rounds(all_calls, int(settings["rounds"]), self._turns)
+        for number, name, duration in rounds:
+            counted = settings["first_round"] + number if self.plan.paired else None
+            measured = {"round": counted, "duration_ns": duration}
             if name in bounds:
                 ceilings.append({**bounds[name][0], **measured})
             else:
