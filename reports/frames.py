@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -63,8 +64,13 @@ def records(frame: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def load(folder: Path) -> Frames:
+def load(folder: Path, *, absent: Collection[str] = ()) -> Frames:
     """Read ``<frame>.parquet`` for each of `NAMES`; the operator is the one that the rows name.
+
+    Parameters
+    ----------
+    absent
+        Frames that may be missing, for their pass was not asked for; they are empty then.
 
     Raises
     ------
@@ -74,7 +80,13 @@ def load(folder: Path) -> Frames:
     """
     if not folder.is_dir():
         raise FramesError(folder, "no such folder", "run the parsing rules first")
-    frames = {name: read(folder / f"{name}.parquet", name) for name in NAMES}
+    paths = {name: folder / f"{name}.parquet" for name in NAMES}
+    frames = {
+        name: SCHEMAS[name].conform([])
+        if name in absent and not path.exists()
+        else read(path, name)
+        for name, path in paths.items()
+    }
     operators = {
         str(name)
         for frame in frames.values()

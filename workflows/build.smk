@@ -12,11 +12,12 @@ rule build:
         "envs/gpu.yaml"
     params:
         cases=config["cases"],
+        variants=VARIANTS,
     message:
         "build {wildcards.operator}: compile its Triton kernels for sm_80, sm_90 and sm_100"
     shell:
         "python -m kernels.harness build {wildcards.operator} --out {output.capture}"
-        " --cases {params.cases} 2> {log}"
+        " --cases {params.cases} {params.variants} 2> {log}"
 
 
 rule parse_build_here:

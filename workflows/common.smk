@@ -110,6 +110,7 @@ def is_ready(operator):
 SOURCE = choose_source()
 GPU = choose_gpu()
 OPERATORS = choose_operators()
+VARIANTS = f"--variants {' '.join(config['variants'])}" if config["variants"] else ""
 RESULTS = f"results/worktree/{GPU}"
 CAPTURES = f"{RESULTS}/captures" if SOURCE == "live" else f"captures/{GPU}"
 
@@ -289,6 +290,10 @@ def measured_captures(_):
     if SOURCE != "live":
         raise WorkflowError(
             "captures/record: nothing is measured here; run it on a machine with a GPU"
+        )
+    if VARIANTS:
+        raise WorkflowError(
+            "captures/record: captures hold every variant; run it without `variants`"
         )
     return expand(f"{CAPTURES}/{{operator}}/{{name}}", operator=OPERATORS, name=PASSES)
 

@@ -1,6 +1,6 @@
-# Two revisions compared. Of a commit its own captures are read, from a checkout beside the user's that
-# is there while they are; of the working tree what this run measures or replays. Operators whose
-# captures are the same files in both are not parsed at all.
+# Two revisions compared. In replay, of a commit its own captures are read, from a checkout beside the
+# user's that is there while they are. Operators whose captures are the same files in both are not parsed
+# at all. Live, both are measured (live.smk).
 rule parse_revision:
     input:
         code=PARSERS,
@@ -40,12 +40,13 @@ rule build_revision:
     params:
         source=lambda wildcards: f"results/{wildcards.revision}/source",
         cases=config["cases"],
+        variants=VARIANTS,
     message:
         "build {wildcards.recorded}: the kernels of {wildcards.revision}"
     shell:
         "python -m workflows.revisions run {wildcards.revision} {params.source} --"
-        " env --chdir={params.source} python -m kernels.harness build {wildcards.recorded}"
-        ' --out "$PWD"/{output.capture} --cases {params.cases} 2> {log}'
+        " env --chdir={params.source} --unset=ROOFSNAKE_COMMIT python -m kernels.harness build {wildcards.recorded}"
+        ' --out "$PWD"/{output.capture} --cases {params.cases} {params.variants} 2> {log}'
 
 
 rule parse_build_of_revision:
@@ -74,8 +75,9 @@ rule parse_build_of_revision:
 
 rule diff:
     input:
-        base=lambda wildcards: frames_of(wildcards.base),
-        head=lambda wildcards: frames_of(wildcards.head),
+        base=lambda wildcards: frames_of(wildcards, "base"),
+        head=lambda wildcards: frames_of(wildcards, "head"),
+        noise=noise_files,
         base_builds=lambda wildcards: builds_of(wildcards.base),
         head_builds=lambda wildcards: builds_of(wildcards.head),
         code=[*DIFF, *REPORTS],
@@ -94,8 +96,10 @@ rule diff:
     conda:
         "envs/replay.yaml"
     params:
-        base=lambda wildcards: frames_folder(wildcards.base),
-        head=lambda wildcards: frames_folder(wildcards.head),
+        base=lambda wildcards: frames_folder(wildcards, "base"),
+        head=lambda wildcards: frames_folder(wildcards, "head"),
+        noise=noise_option,
+        what="source" if SOURCE == "live" else "captures",
         names=lambda wildcards: f"--base-name {wildcards.base} --head-name {wildcards.head}",
         operators=lambda _: compared_operators()[0],
         same=lambda _: compared_operators()[1],
@@ -106,7 +110,8 @@ rule diff:
         "diff {wildcards.base}..{wildcards.head}: {output.markdown}"
     shell:
         "python -m reports.diff {params.base} {params.head} {params.names} --report-only"
-        " --operators {params.operators} --same {params.same}"
+        " --operators {params.operators} --same {params.same} --same-what {params.what}"
+        " --noise {params.noise}"
         " --built {params.built} {params.notes:q}"
         " --out {params.reports} 2> {log}"
 

@@ -20,11 +20,12 @@ rule check:
         gpu_share=CHECK_SHARE,
     params:
         cases=config["cases"],
+        variants=VARIANTS,
     message:
         "check {wildcards.operator}: every variant against the float64 reference"
     shell:
         "python -m kernels.harness check {wildcards.operator} --out {output.capture}"
-        " --cases {params.cases} 2> {log}"
+        " --cases {params.cases} {params.variants} 2> {log}"
 
 
 rule time:
@@ -44,13 +45,14 @@ rule time:
         gpu_share=50,
     params:
         cases=config["cases"],
+        variants=VARIANTS,
         rounds=config["time_rounds"],
         warm_up_s=config["time_warm_up_s"],
     message:
         "time {wildcards.operator}: CUDA events, {params.rounds} rounds"
     shell:
         "python -m kernels.harness time {wildcards.operator} --out {output.capture}"
-        " --check {input.check} --cases {params.cases} --rounds {params.rounds} --warm-up-s {params.warm_up_s} 2> {log}"
+        " --check {input.check} --cases {params.cases} {params.variants} --rounds {params.rounds} --warm-up-s {params.warm_up_s} 2> {log}"
 
 
 rule nsys:
@@ -70,12 +72,13 @@ rule nsys:
         gpu_share=50,
     params:
         cases=config["cases"],
+        variants=VARIANTS,
         repeats=config["nsys_repeats"],
     message:
         "nsys {wildcards.operator}: timeline, {params.repeats} repeats"
     shell:
         "python -m kernels.harness nsys {wildcards.operator} --out {output.capture}"
-        " --check {input.check} --cases {params.cases} --repeats {params.repeats} 2> {log}"
+        " --check {input.check} --cases {params.cases} {params.variants} --repeats {params.repeats} 2> {log}"
 
 
 rule ncu:
@@ -95,11 +98,12 @@ rule ncu:
         gpu_share=50,
     params:
         cases=config["cases"],
+        variants=VARIANTS,
     message:
         "ncu {wildcards.operator}: hardware counters"
     shell:
         "python -m kernels.harness ncu {wildcards.operator} --out {output.capture}"
-        " --check {input.check} --cases {params.cases} 2> {log}"
+        " --check {input.check} --cases {params.cases} {params.variants} 2> {log}"
 
 
 rule doctor:

@@ -25,6 +25,7 @@ from workflows.git import RevisionError, git, require_repository, run
 
 WORKTREE = "worktree"
 HARNESS = "kernels/harness"
+TURNS = f"{HARNESS}/alternation.py"
 CAPTURES = "captures"
 SPELLING = "name a commit, tag or branch, such as HEAD~1 or origin/main, or worktree"
 
@@ -36,8 +37,10 @@ __all__ = [
     "checked_out",
     "checkout",
     "dirty",
+    "harness_changes",
     "operators",
     "release",
+    "require_turns",
     "resolve",
     "sources",
 ]
@@ -220,15 +223,48 @@ def sources(revision: Revision, root: Path) -> dict[str, str]:
     return dict(zip(paths, git(root, "hash-object", "--", *paths).split(), strict=True))
 
 
+def harness_changes(base: Revision, head: Revision, root: Path) -> tuple[str, ...]:
+    """Return the files of the harness that differ, sorted.
+
+    Raises
+    ------
+    RevisionError
+        When git fails.
+    """
+    ids = [[] if one.commit is None else [one.commit] for one in (base, head)]
+    if not any(ids):
+        return ()
+    found = git(root, "diff", "--name-only", "-z", *ids[0], *ids[1], "--", HARNESS)
+    return tuple(sorted(filter(None, found.split("\0"))))
+
+
+def require_turns(revision: Revision, root: Path) -> None:
+    """Complain of a revision whose harness cannot measure in turn with another's.
+
+    Raises
+    ------
+    RevisionError
+        When it cannot, or when there is no harness.
+    """
+    _require_harness(revision, root)
+    if not _has(revision, TURNS, root):
+        raise RevisionError(
+            f"revision {revision.text}: from before two could be measured in alternating rounds",
+            "choose a later one, or compare recorded captures with `--config source=replay`",
+        )
+
+
 def _require_harness(revision: Revision, root: Path) -> None:
-    if revision.commit is None:
-        there = (root / HARNESS).is_dir()
-    else:
-        there = run(root, "cat-file", "-e", f"{revision.commit}:{HARNESS}").returncode == 0
-    if not there:
+    if not _has(revision, HARNESS, root):
         raise RevisionError(
             f"revision {revision.text}: from before {HARNESS} existed", "choose a later one"
         )
+
+
+def _has(revision: Revision, path: str, root: Path) -> bool:
+    if revision.commit is None:
+        return (root / path).exists()
+    return run(root, "cat-file", "-e", f"{revision.commit}:{path}").returncode == 0
 
 
 def _entries(

@@ -14,21 +14,20 @@ from pathlib import Path
 from reports.__main__ import Parser, write
 from reports.diff.findings import Compared, compare, compare_builds
 from reports.diff.page import NOTHING, UNDECIDABLE, diff_page, outcome
-from reports.diff.times import SESSIONS
+from reports.diff.times import Noise, NoiseError, noise_of
 from reports.format import code, escape, listing, plural
-from reports.frames import FramesError, load, read
+from reports.frames import Frames, FramesError, load, read
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _options(arguments)
     try:
-        compared, notes = _compare(options)
+        noise = noise_of(options.noise)
+        compared, notes = _compare(options, noise)
         names = (options.base_name or options.base.name, options.head_name or options.head.name)
-        write(
-            options.out, diff_page(*names, compared, SESSIONS, [*map(escape, options.note), *notes])
-        )
-    except FramesError as error:
+        write(options.out, diff_page(*names, compared, noise, [*map(escape, options.note), *notes]))
+    except (FramesError, NoiseError) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNDECIDABLE
     except OSError as error:
@@ -46,8 +45,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--base-name", help="name of the base on the page")
     parser.add_argument("--head-name", help="name of the head on the page")
     parser.add_argument("--operators", nargs="*", help="those to compare; all that both have")
+    parser.add_argument("--same", nargs="*", default=[], help="those of which both have the same")
+    parser.add_argument("--same-what", default="captures", help="what of them is the same in both")
     parser.add_argument(
-        "--same", nargs="*", default=[], help="those whose captures are the same files in both"
+        "--noise", default="sessions", help="sessions, alternating, or a file of reports/noise"
     )
     parser.add_argument(
         "--built",
@@ -69,13 +70,14 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _compare(options: argparse.Namespace) -> tuple[list[Compared], list[str]]:
+def _compare(options: argparse.Namespace, noise: Noise) -> tuple[list[Compared], list[str]]:
     """Compare the operators that both have; return that and what is said of the others."""
     same = [Compared(name, identical=True) for name in options.same]
     notes = []
     if same:
         names = listing(code(name) for name in options.same)
-        notes.append(f"The captures of {plural(len(same), 'operator')} are the same: {names}.")
+        of = plural(len(same), "operator")
+        notes.append(f"The {options.same_what} of {of} are the same: {names}.")
     if options.operators is not None:
         chosen = [(options.base / name, options.head / name) for name in options.operators]
     else:
@@ -86,8 +88,12 @@ def _compare(options: argparse.Namespace) -> tuple[list[Compared], list[str]]:
             for word, names in (("base", before.keys() - after), ("head", after.keys() - before))
             if names
         ]
-    compared = [compare(load(old), load(new), SESSIONS) for old, new in chosen]
+    compared = [compare(_load(old), _load(new), noise) for old, new in chosen]
     return [*same, *compared, *_built(options.built)], notes
+
+
+def _load(folder: Path) -> Frames:
+    return load(folder, absent=("timeline",))
 
 
 def _built(folders: list[Path]) -> list[Compared]:

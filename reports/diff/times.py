@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -40,6 +42,36 @@ class Noise:
 
 SESSIONS = Noise(0.04, 2_500.0, "captures of one source in different sessions on an H200")
 """Of captures that were taken in different sessions. `docs/diff.md` has what it comes from."""
+
+ALTERNATING = Noise(0.01, 500.0, "processes that alternated on an H200")
+"""Of two processes that measured in alternating rounds. `docs/diff.md` has what it comes from."""
+
+KNOWN = {"sessions": SESSIONS, "alternating": ALTERNATING}
+
+
+class NoiseError(Exception):
+    """A noise that cannot be read. The message is one line: ``PATH: CAUSE; REMEDY``."""
+
+
+def noise_of(text: str) -> Noise:
+    """Return the noise of a name in `KNOWN`, or the one that a file holds as JSON.
+
+    Raises
+    ------
+    NoiseError
+        When there is no such file, or it holds no noise.
+    """
+    if text in KNOWN:
+        return KNOWN[text]
+    remedy = f"measure it with `snakemake reports/noise`, or say {' or '.join(KNOWN)}"
+    try:
+        content = json.loads(Path(text).read_text(encoding="utf-8"))
+        share, least_ns = float(content["share"]), float(content["least_ns"])
+        return Noise(share, least_ns, str(content["source"]))
+    except FileNotFoundError:
+        raise NoiseError(f"{text}: no such file; {remedy}") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise NoiseError(f"{text}: holds no noise; {remedy}") from None
 
 
 @dataclass(frozen=True)
