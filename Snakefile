@@ -60,6 +60,8 @@ include: "workflows/deep.smk"
 include: "workflows/captures.smk"
 include: "workflows/checks.smk"
 include: "workflows/comparison.smk"
+include: "workflows/numerics.smk"
+include: "workflows/interpret.smk"
 include: "workflows/diff.smk"
 
 

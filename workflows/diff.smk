@@ -78,6 +78,7 @@ rule diff:
         head=lambda wildcards: frames_of(wildcards.head),
         base_builds=lambda wildcards: builds_of(wildcards.base),
         head_builds=lambda wildcards: builds_of(wildcards.head),
+        checks=interpreted_frames,
         code=[*DIFF, *REPORTS],
         templates=TEMPLATES,
     output:
@@ -100,14 +101,15 @@ rule diff:
         operators=lambda _: compared_operators()[0],
         same=lambda _: compared_operators()[1],
         built=built_folders,
-        notes=lambda _: [f"--note={note}" for note in diff_notes()],
+        checked=interpreted_options,
+        notes=lambda _: [f"--note={note}" for note in [*diff_notes(), *interpreted_notes()]],
         reports=folder_of_output,
     message:
         "diff {wildcards.base}..{wildcards.head}: {output.markdown}"
     shell:
         "python -m reports.diff {params.base} {params.head} {params.names} --report-only"
         " --operators {params.operators} --same {params.same}"
-        " --built {params.built} {params.notes:q}"
+        " --built {params.built} {params.checked} {params.notes:q}"
         " --out {params.reports} 2> {log}"
 
 
