@@ -62,6 +62,8 @@ include: "workflows/checks.smk"
 include: "workflows/comparison.smk"
 include: "workflows/live.smk"
 include: "workflows/noise.smk"
+include: "workflows/numerics.smk"
+include: "workflows/interpret.smk"
 include: "workflows/diff.smk"
 
 

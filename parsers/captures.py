@@ -28,6 +28,7 @@ _TABLES = {
     "build": ("builds",),
     "time": ("samples", "ceilings"),
     "sanitize": ("sanitizer",),
+    "interpret": ("checks",),
 }
 Parser = Callable[[Path], pd.DataFrame]
 _REPORTS: dict[str, tuple[str, str, Parser]] = {

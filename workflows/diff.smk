@@ -80,6 +80,7 @@ rule diff:
         noise=noise_files,
         base_builds=lambda wildcards: builds_of(wildcards.base),
         head_builds=lambda wildcards: builds_of(wildcards.head),
+        checks=interpreted_frames,
         code=[*DIFF, *REPORTS],
         templates=TEMPLATES,
     output:
@@ -104,7 +105,8 @@ rule diff:
         operators=lambda _: compared_operators()[0],
         same=lambda _: compared_operators()[1],
         built=built_folders,
-        notes=lambda _: [f"--note={note}" for note in diff_notes()],
+        checked=interpreted_options,
+        notes=lambda _: [f"--note={note}" for note in [*diff_notes(), *interpreted_notes()]],
         reports=folder_of_output,
     message:
         "diff {wildcards.base}..{wildcards.head}: {output.markdown}"
@@ -112,7 +114,7 @@ rule diff:
         "python -m reports.diff {params.base} {params.head} {params.names} --report-only"
         " --operators {params.operators} --same {params.same} --same-what {params.what}"
         " --noise {params.noise}"
-        " --built {params.built} {params.notes:q}"
+        " --built {params.built} {params.checked} {params.notes:q}"
         " --out {params.reports} 2> {log}"
 
 

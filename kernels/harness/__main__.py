@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +12,10 @@ from pathlib import Path
 from kernels.harness.errors import HarnessError
 from kernels.harness.machine import obstacles
 from kernels.harness.spec import SETS, Operator
+
+INTERPRETED = {"TRITON_INTERPRET": "1", "TORCH_COMPILE_DISABLE": "1", "OMP_NUM_THREADS": "1"}
+"""Lets Triton interpret kernels and PyTorch compile nothing, on one core of the CPU. It is read
+where a kernel or a compiled function is defined."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +37,10 @@ def _parser() -> argparse.ArgumentParser:
     work.set_defaults(run=_work)
     doctor = commands.add_parser("doctor", help="say what this machine cannot measure, and why")
     doctor.set_defaults(run=_doctor)
+    interpret = commands.add_parser("interpret", help="check small cases without a GPU")
+    interpret.add_argument("operator")
+    interpret.add_argument("--out", type=Path, required=True, help="folder of the capture")
+    interpret.set_defaults(run=_interpret)
     for name in ("build", "check", "time", "nsys", "ncu", "deep", "sanitize"):
         command = commands.add_parser(name, help=f"the {name} pass over an operator")
         command.add_argument("operator")
@@ -144,6 +153,22 @@ def _sanitize(options: argparse.Namespace) -> None:
     tables.write(options.out / "sanitizer.csv", rows, sanitize.COLUMNS)
     row = provenance.run_row(operator, "sanitize", began, tool="compute-sanitizer", settings={})
     write_run(operator, sanitize.small_cases(operator), options.out, row, [])
+
+
+def _interpret(options: argparse.Namespace) -> None:
+    _require_modules("torch", "triton")
+    os.environ.update(INTERPRETED)
+    from kernels.harness import discovery, interpret, provenance, tables
+    from kernels.harness.driver import write_run
+
+    operator = discovery.load(options.operator)
+    began = provenance.origin(operator.name)
+    rows = interpret.interpret(operator)
+    _empty(options.out)
+    tables.write(options.out / "checks.csv", rows, interpret.COLUMNS)
+    outcomes = [{name: row[name] for name in interpret.COLUMNS[1:]} for row in rows]
+    row = provenance.run_row(operator, "interpret", began, tool=None, settings={})
+    write_run(operator, interpret.small_cases(operator), options.out, row, outcomes)
 
 
 def _empty(folder: Path) -> None:

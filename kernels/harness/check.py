@@ -18,22 +18,21 @@ CHUNK = 2**26
 """Elements that are compared at a time: in float64, half a gibibyte a temporary."""
 
 
-def check(operator: Operator, variant: Variant, case: Case, device: str) -> dict[str, Any]:
-    """Run a variant once on fresh random inputs and compare it with the reference.
+def check(
+    operator: Operator, variant: Variant, case: Case, device: str, seed: int | None = None
+) -> dict[str, Any]:
+    """Run a variant once on random inputs and compare it with the reference.
 
     The memory that its outputs will be placed in is filled with NaN beforehand, so that an element
-    which the variant does not write is seen as wrong. Returns a row of the frame ``checks``; an
-    exception of the variant propagates.
+    which the variant does not write is seen as wrong. Without a seed the inputs are fresh ones.
+    Returns a row of the frame ``checks``; an exception of the variant propagates.
     """
-    seed = secrets.randbits(62)
+    seed = secrets.randbits(62) if seed is None else seed
     generator = torch.Generator(device).manual_seed(seed)
     inputs = operator.make_inputs(case, device, generator)
     untouched = tuple(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs)
     prepared = variant.prepare(inputs)
-    warm_up = variant.run(*prepared)  # compilation allocates too, and would use up the poison
-    sizes = [output.nbytes for output in in_turn(warm_up)]
-    del warm_up
-    with poisoned(sizes, device):
+    with poisoned(_sizes(variant, prepared, device), device):
         output = variant.run(*prepared)
     row = {"operator": operator.name, "variant": variant.name, "case": case.name, "seed": seed}
     del prepared
@@ -41,6 +40,14 @@ def check(operator: Operator, variant: Variant, case: Case, device: str) -> dict
         return {**row, "status": "wrong", "reason": "the variant changed its inputs"}
     del untouched
     return {**row, **judge(operator, case, inputs, output)}
+
+
+def _sizes(variant: Variant, prepared: Inputs, device: str) -> list[int]:
+    """Return the bytes of each output; on the CPU, where torch itself fills them, none."""
+    if device == "cpu":
+        return []
+    # Compilation allocates too, and would use up the poison.
+    return [output.nbytes for output in in_turn(variant.run(*prepared))]
 
 
 def judge(operator: Operator, case: Case, inputs: Inputs, output: Outputs) -> dict[str, Any]:

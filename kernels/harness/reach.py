@@ -45,7 +45,9 @@ def _layers(kernel: Any) -> Iterator[Any]:
 
 
 def is_own(thing: Any) -> bool:
-    """Whether something is not PyTorch's or Triton's own."""
+    """Whether something is not PyTorch's or Triton's own; a kernel is whose function it has."""
+    while isinstance(thing, KernelInterface) and not isinstance(thing, JITFunction):
+        thing = thing.fn
     module = getattr(thing, "__module__", None) or ""
     return module.partition(".")[0] not in {"torch", "triton"}
 

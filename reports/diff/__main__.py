@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from reports.__main__ import Parser, write
+from reports.diff.checked import compare_checks
 from reports.diff.findings import Compared, compare, compare_builds
 from reports.diff.page import NOTHING, UNDECIDABLE, diff_page, outcome
 from reports.diff.times import Noise, NoiseError, noise_of
@@ -58,6 +59,15 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         metavar="FOLDER",
         help="for each operator, folders of builds of base and head, by one toolchain",
     )
+    for side, of in (("--checked-base", "base; none of those that"), ("--checked", "head that")):
+        parser.add_argument(
+            side,
+            nargs="*",
+            default=[],
+            type=Path,
+            metavar="FOLDER",
+            help=f"folders of an operator's checks without a GPU, of {of} were checked",
+        )
     parser.add_argument(
         "--note", action="append", default=[], help="a line of plain text for the page"
     )
@@ -89,7 +99,8 @@ def _compare(options: argparse.Namespace, noise: Noise) -> tuple[list[Compared],
             if names
         ]
     compared = [compare(_load(old), _load(new), noise) for old, new in chosen]
-    return [*same, *compared, *_built(options.built)], notes
+    checked = _checked(options.checked_base, options.checked)
+    return [*same, *compared, *_built(options.built), *checked], notes
 
 
 def _load(folder: Path) -> Frames:
@@ -100,10 +111,30 @@ def _built(folders: list[Path]) -> list[Compared]:
     """Compare builds: the folders are those of base and head in turn, an operator after another."""
     found = []
     for base, head in zip(folders[::2], folders[1::2], strict=True):
-        operator = str(read(head / "runs.parquet", "runs")["operator"].iloc[0])
+        operator = _operator(head)
         before, after = (read(folder / "builds.parquet", "builds") for folder in (base, head))
         found.append(Compared(operator, builds=compare_builds(operator, before, after)))
     return found
+
+
+def _checked(base: list[Path], head: list[Path]) -> list[Compared]:
+    """Compare checks; of an operator whose base was not checked there is a folder of head alone."""
+    before, after = (
+        {_operator(folder): read(folder / "checks.parquet", "checks") for folder in folders}
+        for folders in (base, head)
+    )
+    return [
+        Compared(
+            name,
+            checks=compare_checks(name, before.get(name), checks),
+            base_checked=name in before,
+        )
+        for name, checks in after.items()
+    ]
+
+
+def _operator(folder: Path) -> str:
+    return str(read(folder / "runs.parquet", "runs")["operator"].iloc[0])
 
 
 def _operators(folder: Path) -> dict[str, Path]:

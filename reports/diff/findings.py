@@ -25,6 +25,7 @@ class Verdict(StrEnum):
     COSTLIER = "costlier"
     UNDECIDED = "undecided"
     REFUSED = "not comparable"
+    UNSEEN = "not seen"
     REMOVED = "removed"
     CHANGED = "changed"
     FASTER = "faster"
@@ -82,14 +83,17 @@ class Finding:
 class Compared:
     """Two revisions of one operator: what differs in how they were measured, and the findings.
 
-    ``builds`` are findings of `compare_builds`; ``identical`` is one of which both have the same
-    captures: there is nothing to find in them.
+    ``builds`` are findings of `compare_builds`, ``checks`` of `reports.diff.checked`, where
+    ``base_checked`` says whether there is a base to them; ``identical`` is one of which both have
+    the same captures: there is nothing to find in them.
     """
 
     operator: str
     differences: list[Difference] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     builds: list[Finding] = field(default_factory=list)
+    checks: list[Finding] = field(default_factory=list)
+    base_checked: bool = True
     identical: bool = False
 
 

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         return UNDECIDABLE
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        findings = [*content["findings"], *content["builds"]]
+        findings = [*content["checks"], *content["findings"], *content["builds"]]
         worse = [found for found in findings if found["verdict"] in REGRESSIONS]
         named = ", ".join(map(_name, worse[:SHOWN]))
     except (OSError, ValueError, KeyError, TypeError):

@@ -35,7 +35,8 @@ NOTHING, REGRESSION, UNDECIDABLE = 0, 1, 2
 def outcome(compared: Iterable[Compared]) -> int:
     """Return `REGRESSION` where anything is worse, else `UNDECIDABLE` where anything is open."""
     listed = list(compared)
-    verdicts = {finding.verdict for one in listed for finding in (*one.findings, *one.builds)}
+    found = (f for one in listed for f in (*one.findings, *one.builds, *one.checks))
+    verdicts = {finding.verdict for finding in found} - {Verdict.UNSEEN}
     if verdicts & REGRESSIONS:
         return REGRESSION
     seen = verdicts or any(one.identical for one in listed)
@@ -66,6 +67,7 @@ def diff_page(
     name, title = f"{base}..{head}", f"{base} → {head}"
     found = _worst_first(finding for one in compared for finding in one.findings)
     built = _worst_first(finding for one in compared for finding in one.builds)
+    checks = _worst_first(finding for one in compared for finding in one.checks)
     changed = [finding for finding in found if finding.verdict is not Verdict.SAME]
     context = {
         "base": code(base),
@@ -79,6 +81,9 @@ def diff_page(
         "builds": _builds_table(built),
         "builds_summary": _summary(built, len({finding.operator for finding in built})),
         "builds_moved": _moved_table(built),
+        "checks": _checks_table(checks),
+        "checks_summary": _summary(checks, len({finding.operator for finding in checks})),
+        "checked_alone": listing(code(one.operator) for one in compared if not one.base_checked),
         "differences": _differences_table(compared),
         "noise": f"{percent(noise.share)} and {duration(noise.least_ns)}",
         "noise_source": noise.source,
@@ -136,6 +141,16 @@ def _builds_table(found: list[Finding]) -> Table:
             causes = dict.fromkeys(replace(one, kernel="") for one in finding.causes)
             rows.append((*_about(finding), _why(replace(finding, causes=tuple(causes)))))
     return Table((*_ABOUT, "What differs"), tuple(rows), left=len(_ABOUT) + 1)
+
+
+def _checks_table(found: list[Finding]) -> Table:
+    """List what was not right in both."""
+    rows = tuple(
+        (*_about(finding), cell(finding.reason or None))
+        for finding in found
+        if finding.reason or finding.verdict is not Verdict.SAME
+    )
+    return Table((*_ABOUT, "Why"), rows, left=len(_ABOUT) + 1)
 
 
 def _about(finding: Finding) -> tuple[str, ...]:
@@ -220,6 +235,7 @@ def _json(base: str, head: str, compared: list[Compared]) -> str:
         ],
         "findings": [_plain(finding) for one in compared for finding in one.findings],
         "builds": [_plain(finding) for one in compared for finding in one.builds],
+        "checks": [_plain(finding) for one in compared for finding in one.checks],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -100,12 +100,20 @@ def test_a_changed_working_tree_is_said(repository: Path, tmp_path: Path) -> Non
     assert escape(older) in text
 
 
-def test_a_changed_kernel_is_built_in_both_revisions(repository: Path, tmp_path: Path) -> None:
+def test_a_changed_kernel_is_built_and_interpreted_in_both_revisions(
+    repository: Path, tmp_path: Path
+) -> None:
     where = Path(shutil.copytree(repository, tmp_path / "checkout"))
     git(where, "apply", "tests/mutations/vector_add-unspecialised-steps.patch")
     builds = ("build", "build_revision", "parse_build_here", "parse_build_of_revision")
+    checks = (
+        "interpret",
+        "interpret_revision",
+        "parse_interpreted",
+        "parse_interpreted_of_revision",
+    )
     found = planned(where, "reports/gate", *DIFF, "base=main")
-    assert found == dict.fromkeys((*builds, "diff", "reports/gate"), 1)
+    assert found == dict.fromkeys((*builds, *checks, "diff", "reports/gate"), 1)
 
 
 @pytest.mark.parametrize(
