@@ -61,6 +61,8 @@ include: "workflows/captures.smk"
 include: "workflows/checks.smk"
 include: "workflows/comparison.smk"
 include: "workflows/diff.smk"
+include: "workflows/code_inputs.smk"
+include: "workflows/code.smk"
 
 
 onstart:

@@ -64,11 +64,16 @@ def compared_operators():
     return [name for name in both if name not in same], same
 
 
+def can_compile():
+    """Say whether torch and Triton are there, which compile kernels without a GPU."""
+    return all(importlib.util.find_spec(name) for name in ("torch", "triton"))
+
+
 @cache
 def rebuilt_operators():
     """Return the operators whose source differs, where kernels can be compiled here."""
     base, head = sides()[0]
-    if not all(importlib.util.find_spec(name) for name in ("torch", "triton")):
+    if not can_compile():
         return []
     try:
         both = [set(revisions.operators(one, Path())) for one in (base, head)]
