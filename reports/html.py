@@ -97,7 +97,7 @@ def body(markdown: str, figures: Mapping[str, str], reference: str, *, explains:
 
 
 def _highlight(text: str, language: str, _: str) -> str:
-    """Colour what a diff adds and removes; other code stays as it is, which nothing stands for."""
+    """Colour what a diff adds and removes; return nothing for other code, which stays."""
     if language != "diff":
         return ""
     lines = text.splitlines(keepends=True)

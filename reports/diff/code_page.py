@@ -81,6 +81,8 @@ def code_page(base: str, head: str, found: Found, notes: Iterable[str] = ()) -> 
     context = {
         "title": f"Code: {code(base)} → {code(head)}",
         "summary": _summary(found),
+        "builds": found.builds,
+        "pairs": found.pairs,
         "notes": list(notes),
         "kernels": _kernels_table(paths, found.kernels),
         "kernel_blocks": blocks[:SHOWN_BLOCKS],
@@ -97,7 +99,8 @@ def _paths(folder: str, found: list[CodeDiff]) -> list[str]:
     """Name the file of each diff; names that come out alike are numbered."""
     paths: dict[str, None] = {}
     for one in found:
-        stem, number = f"{folder}/{one.build.file_name(one.kind)}", 1
+        above, _, kernel = one.build.file_name(one.kind).rpartition("/")
+        stem, number = f"{folder}/{above}.{kernel}", 1
         path = f"{stem}.diff"
         while path in paths:
             number += 1
@@ -133,7 +136,14 @@ def _kernels_table(paths: list[str], found: list[CodeDiff]) -> Table:
         about = *(cell_code(one.build.row[column]) for column in _ABOUT), str(one.build.nth)
         rows.setdefault(about, {})[one.kind] = _link(path, one.lines)
     return Table(
-        ("Operator", "Variant", "Case", "Kernel", "GPU", *(kind.upper() for kind in KINDS)),
+        (
+            "Operator",
+            "Variant",
+            "Case",
+            "Kernel",
+            "GPU",
+            *(f"Lines of {kind.upper()}" for kind in KINDS),
+        ),
         tuple(
             (*about[:-1], *(links.get(kind, MISSING) for kind in KINDS))
             for about, links in rows.items()
@@ -144,7 +154,7 @@ def _kernels_table(paths: list[str], found: list[CodeDiff]) -> Table:
 
 def _launches_table(path: str, found: list[LaunchDiff]) -> Table:
     rows = tuple((*map(cell_code, one.key), _link(path, one.lines)) for one in found)
-    return Table(("Operator", "Variant", "Case", "Launches"), rows, left=3)
+    return Table(("Operator", "Variant", "Case", "Lines"), rows, left=3)
 
 
 def _link(path: str, lines: list[str]) -> str:

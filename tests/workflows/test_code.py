@@ -55,7 +55,7 @@ def narrow_loads(where: Path) -> set[str]:
     run.write_text(json.dumps(content))
     # Builds that are alike share their texts.
     return {
-        f"{OPERATOR}/{one['variant']}/{one['case']}/{one['kernel']}.sm_90.sass.diff"
+        f"{OPERATOR}/{one['variant']}/{one['case']}.{one['kernel']}.sm_90.sass.diff"
         for one in (row, *others)
         if one["sass"] == row["sass"]
     }

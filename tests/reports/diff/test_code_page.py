@@ -62,20 +62,20 @@ def test_every_diff_has_a_file_and_a_folded_block(tmp_path: Path) -> None:
         [build(arch=archs[0], sass=OTHER), build(arch=archs[1], sass=OTHER, ptx="ret;\n")],
     )
     stems = {
-        f"{NAME}/op/triton/8/k.{end}.diff" for end in ("sm_80.sass", "sm_90.sass", "sm_90.ptx")
+        f"{NAME}/op/triton/8.k.{end}.diff" for end in ("sm_80.sass", "sm_90.sass", "sm_90.ptx")
     }
     assert set(files) == {f"{NAME}.md", f"{NAME}.html", f"{NAME}/kernels.diff", *stems}
     text = files[f"{NAME}.md"]
     assert "2 of 2 compiled kernels differ in code." in text
     row = "| `op` | `triton` | `8` | `k` | `sm_80` | "
-    assert f"{row}[+1 -1]({NAME}/op/triton/8/k.sm_80.sass.diff) | {MISSING} |" in text
+    assert f"{row}[+1 -1]({NAME}/op/triton/8.k.sm_80.sass.diff) | {MISSING} |" in text
     # What differs alike is shown once.
     assert re.findall("<summary>(.*)</summary>", text) == [
         "op/triton/8/k, sm_80, SASS: +1 -1",
         "op/triton/8/k, sm_90, PTX: +1 -7",
     ]
     assert "The same for `op/triton/8/k, sm_90, SASS`." in text
-    diff = files[f"{NAME}/op/triton/8/k.sm_80.sass.diff"]
+    diff = files[f"{NAME}/op/triton/8.k.sm_80.sass.diff"]
     assert f"```diff\n{diff}```" in text
     assert '<span style="color: var(--accent)">+          LDG.E R4' in files[f"{NAME}.html"]
 
@@ -83,9 +83,9 @@ def test_every_diff_has_a_file_and_a_folded_block(tmp_path: Path) -> None:
 def test_a_long_diff_is_cut_and_says_where_the_rest_is(tmp_path: Path) -> None:
     long = SASS + "".join(f"        /*{at:04x}*/ FADD R{at}, R1, R2 ;\n" for at in range(300))
     files = written(tmp_path, [build()], [build(sass=long)])
-    path = f"{NAME}/op/triton/8/k.sm_90.sass.diff"
+    path = f"{NAME}/op/triton/8.k.sm_90.sass.diff"
     left = len(files[path].splitlines()) - SHOWN_LINES
-    assert f"{left} more lines stand in [k.sm_90.sass.diff]({path})." in files[f"{NAME}.md"]
+    assert f"{left} more lines stand in [8.k.sm_90.sass.diff]({path})." in files[f"{NAME}.md"]
     assert "FADD R299" in files[path]
     assert "FADD R299" not in files[f"{NAME}.md"]
 
@@ -93,7 +93,8 @@ def test_a_long_diff_is_cut_and_says_where_the_rest_is(tmp_path: Path) -> None:
 def test_nothing_that_differs_is_said(tmp_path: Path) -> None:
     text = written(tmp_path, [build()], [build()])[f"{NAME}.md"]
     assert "0 of 1 compiled kernel differ in code." in text
-    assert "No kernel that was compared compiles to other code." in text
+    assert "None compiles to other code." in text
+    assert "## Kernels launched\n\nNone were compared." in text
     assert "Nothing was compared." in code_page("abc", "worktree", Found())[f"{NAME}.md"]
 
 
@@ -124,7 +125,7 @@ def test_names_that_make_one_path_keep_a_file_each(tmp_path: Path) -> None:
     files = written(
         tmp_path, [build(name) for name in names], [build(name, sass=OTHER) for name in names]
     )
-    stem = f"{NAME}/op/triton/8/a_b.sm_90.sass"
+    stem = f"{NAME}/op/triton/8.a_b.sm_90.sass"
     assert {f"{stem}.diff", f"{stem}-2.diff"} <= set(files)
 
 
@@ -142,7 +143,7 @@ def test_the_command_writes_all(tmp_path: Path) -> None:
     assert "<script>" not in text
     launches = (tmp_path / f"out/{NAME}/kernels.diff").read_text()
     assert launches.startswith("--- a/gelu/naive/8192x8192-float32.launches\n")
-    assert (tmp_path / f"out/{NAME}/op/triton/8/k.sm_90.sass.diff").is_file()
+    assert (tmp_path / f"out/{NAME}/op/triton/8.k.sm_90.sass.diff").is_file()
 
 
 @pytest.mark.parametrize(
