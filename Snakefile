@@ -65,6 +65,8 @@ include: "workflows/noise.smk"
 include: "workflows/numerics.smk"
 include: "workflows/interpret.smk"
 include: "workflows/diff.smk"
+include: "workflows/code_inputs.smk"
+include: "workflows/code.smk"
 
 
 onstart:

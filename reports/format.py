@@ -147,9 +147,9 @@ def short_commit(commit: str) -> str:
     return head[:12] + plus + rest
 
 
-def block(lines: Iterable[object]) -> str:
+def block(lines: Iterable[object], language: str = "") -> str:
     """Return data as a block of code, a line each; no run of backticks in it ends the block."""
     shown = [" ".join(str(line).splitlines()) for line in lines]
     longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return "\n".join([fence, *shown, fence])
+    return "\n".join([fence + language, *shown, fence])

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
@@ -22,6 +23,9 @@ _COLUMN = "Column"
 
 _JOINT = re.compile(r"(_+|\.|::)(?=[^\W_])")
 """Where long names in code may break: markup of a code span has none of these."""
+
+_DIFF_COLOURS = {"+": "--accent", "-": "--mark"}
+"""Colours of the style sheet for the lines of a unified diff."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ def body(markdown: str, figures: Mapping[str, str], reference: str, *, explains:
     explains
         Whether the page is that reference.
     """
-    parser = MarkdownIt("commonmark", {"html": True}, renderer_cls=_Renderer).enable("table")
+    options = {"html": True, "highlight": _highlight}
+    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable("table")
     tokens = parser.parse(markdown)
     sections = _number_headings(tokens)
     banners = _name_banners(tokens)
@@ -89,6 +94,18 @@ def body(markdown: str, figures: Mapping[str, str], reference: str, *, explains:
     _explain(tokens, "" if explains else reference)
     env: dict[str, Any] = {"figures": figures, "drawn": 0}
     return Body(parser.renderer.render(tokens, parser.options, env), sections, banners)
+
+
+def _highlight(text: str, language: str, _: str) -> str:
+    """Colour what a diff adds and removes; return nothing for other code, which stays."""
+    if language != "diff":
+        return ""
+    lines = text.splitlines(keepends=True)
+    return "".join(_coloured(escapeHtml(line), _DIFF_COLOURS.get(line[0])) for line in lines)
+
+
+def _coloured(markup: str, colour: str | None) -> str:
+    return f'<span style="color: var({colour})">{markup}</span>' if colour else markup
 
 
 def _number_headings(tokens: list[Token]) -> tuple[tuple[str, str], ...]:

@@ -67,6 +67,11 @@ def compared_operators():
     return changed, [name for name in common_operators() if name not in changed]
 
 
+def can_compile():
+    """Say whether torch and Triton are there, which compile kernels without a GPU."""
+    return all(importlib.util.find_spec(name) for name in ("torch", "triton"))
+
+
 @cache
 def common_operators():
     """Return the operators that both revisions have and that are asked for."""
@@ -106,8 +111,7 @@ def changed_operators():
 @cache
 def rebuilt_operators():
     """Return the operators to compile in both: of those measured live, builds are compared anyway."""
-    there = all(importlib.util.find_spec(name) for name in ("torch", "triton"))
-    return changed_operators() if SOURCE == "replay" and there else []
+    return changed_operators() if SOURCE == "replay" and can_compile() else []
 
 
 def built_folder(name):
