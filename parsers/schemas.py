@@ -170,6 +170,7 @@ BUILDS = Schema(
         ),
         "tensor_opcodes": text("their opcodes, sorted, joined by ' '", "nvdisasm"),
         "sass_instructions": Column(INTEGER, "instructions in the SASS", "instruction", "nvdisasm"),
+        "sass_sha256": text("hash of those instructions, without addresses", "nvdisasm"),
         "ptx": text("file of the PTX, beside the capture"),
         "sass": text("file of the SASS, beside the capture"),
         "triton": text("Triton version that compiled it"),

@@ -1,7 +1,8 @@
 """Measure revisions of an operator in alternating rounds, so that drift meets all of them alike.
 
 Each is measured by its own harness, in its own checkout and process. Two revisions are measured
-again, by new processes, while a change of a time is undecided, up to a limit of sessions.
+again, by new processes, while a change is undecided or no more than near the noise, up to a limit
+of sessions: what two processes differ by is the same in all rounds of one session.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pandas as pd
 from kernels.harness.alternation import Participant, alternate
 from parsers.captures import parse_pass
 from parsers.errors import CaptureError
-from reports.diff.times import Change, Noise, NoiseError, Row, judge, noise_of
+from reports.diff.times import Noise, NoiseError, Row, judge, noise_of
 from reports.timing import by_round
 from workflows.git import RevisionError
 from workflows.revisions import Revision, checked_out, resolve
@@ -80,7 +81,8 @@ def measure(sides: Sequence[Side], settings: Settings, noise: Noise, out: Path) 
     for session in range(settings.sessions):
         folders = [out / str(session) / str(number) / TIME for number in range(len(sides))]
         _session(sides, settings, session, folders)
-        if len(sides) != 2 or not undecided(*_captures(out, session), noise):
+        starts = [one * settings.rounds for one in range(session + 1)]
+        if len(sides) != 2 or not unsettled(*_captures(out, session), noise, starts):
             return session + 1
     return settings.sessions
 
@@ -128,8 +130,10 @@ def _session(
             )
 
 
-def undecided(base: Iterable[Path], head: Iterable[Path], noise: Noise) -> list[Row]:
-    """Return the variants and cases of which the captures do not decide whether a time changed.
+def unsettled(
+    base: Iterable[Path], head: Iterable[Path], noise: Noise, starts: Sequence[int]
+) -> list[Row]:
+    """Return the variants and cases of which another session may change the verdict.
 
     Raises
     ------
@@ -138,8 +142,8 @@ def undecided(base: Iterable[Path], head: Iterable[Path], noise: Noise) -> list[
     """
     before, after = (_by_row(folders) for folders in (base, head))
     pairs = {row: (before[row], after[row]) for row in before.keys() & after.keys()}
-    judged = judge(pairs, noise, {})
-    return sorted(row for row, timed in judged.items() if timed.change is Change.UNDECIDED)
+    judged = judge(pairs, noise, {}, starts)
+    return sorted(row for row, timed in judged.items() if not timed.settled)
 
 
 def _by_row(folders: Iterable[Path]) -> dict[Row, pd.Series[float]]:
@@ -158,8 +162,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--variants", nargs="+", default=[], help="default: all")
     parser.add_argument("--rounds", type=int, default=100, help="of a session")
     parser.add_argument("--warm-up-s", type=float, default=0.5)
-    parser.add_argument("--sessions", type=int, default=1, help="most, while undecided")
-    parser.add_argument("--noise", default="alternating", help="by which a change is undecided")
+    parser.add_argument("--sessions", type=int, default=1, help="most, while not settled")
+    parser.add_argument("--noise", default="alternating", help="by which changes are judged")
     return parser
 
 

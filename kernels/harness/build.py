@@ -55,6 +55,7 @@ class Build:
     tensor_instructions: int | None = None
     tensor_opcodes: str | None = None
     sass_instructions: int | None = None
+    sass_sha256: str | None = None
     ptx: str | None = field(default=None, repr=False)
     sass: str | None = field(default=None, repr=False)
 
@@ -217,6 +218,7 @@ def _read(kernel: Any, build: Build, arch: int) -> Build:
         tensor_instructions=facts.tensor_instructions,
         tensor_opcodes=" ".join(facts.tensor_opcodes),
         sass_instructions=facts.instructions,
+        sass_sha256=sass.sha256(text),
         ptx=_without_folders(kernel.asm["ptx"]),
         sass=text,
     )

@@ -7,12 +7,15 @@ Opcodes are listed in NVIDIA's "CUDA Binary Utilities", section "Instruction Set
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.a-z]*)")
+
+_BODY = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(.*\S)")
 
 # Loads and stores of global memory by a thread. LDGSTS copies from global to shared memory; LD
 # and ST take generic addresses. TMA (UTMALDG, UBLKCP) moves tiles and has no width of a thread.
@@ -98,6 +101,16 @@ def tensor_opcodes(found: Iterable[str]) -> dict[str, int]:
     """
     roots = Counter(map(root, found))
     return {opcode: roots[opcode] for opcode in sorted(roots) if opcode.endswith("MMA")}
+
+
+def sha256(text: str) -> str:
+    """Return the SHA-256, in hexadecimal, of the instructions with their operands.
+
+    Addresses are left out, and what is no instruction: equal hashes are the same code.
+    """
+    bodies = (_BODY.match(line) for line in text.splitlines())
+    code = "\n".join(body[1] for body in bodies if body)
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 def summarise(text: str) -> Summary:

@@ -206,6 +206,12 @@ def _list(names: list[str]) -> str:
     return ", ".join(dict.fromkeys(names)) or "none"
 
 
+SHOWN_HASH = 8
+"""Digits of a hash of code that are shown."""
+
+PLACED = frozenset({"DRAM bytes", "L2 sectors"})
+"""What one code differs by from run to run: how its blocks meet in the L2 cache is the moment's."""
+
 BUILD_KEY = ("variant", "case", "kernel", "arch")
 
 
@@ -232,6 +238,37 @@ def built(base: pd.DataFrame, head: pd.DataFrame) -> dict[tuple[str, ...], list[
         if old["config"] != new["config"]:
             texts.append(Moved("configuration", *_apart(old["config"], new["config"]), worse=None))
         found[key] = texts + moved(old, new, BUILDS)
+        hashes = old["sass_sha256"], new["sass_sha256"]
+        if not found[key] and None not in hashes and hashes[0] != hashes[1]:
+            before_it, after_it = (str(one)[:SHOWN_HASH] for one in hashes)
+            found[key] = [Moved("code", before_it, after_it, worse=None)]
+    return found
+
+
+def same_code(base: pd.DataFrame, head: pd.DataFrame, arch: str) -> set[Pair]:
+    """Return the variants and cases whose kernels are the same machine code in both.
+
+    Parameters
+    ----------
+    base, head
+        The frame ``builds`` of each.
+    arch
+        The architecture that ran, such as ``sm_90``.
+    """
+    before, after = (_code(frame[frame["arch"].eq(arch)]) for frame in (base, head))
+    return {
+        pair
+        for pair, known in after.items()
+        if before.get(pair) == known and all(one[1] is not None for one in known)
+    }
+
+
+def _code(builds: pd.DataFrame) -> dict[Pair, set[tuple[str, str | None, str]]]:
+    """Return kernel, hash and configuration of the kernels of each variant and case."""
+    found: dict[Pair, set[tuple[str, str | None, str]]] = {}
+    for row in records(builds):
+        known = found.setdefault((row["variant"], row["case"]), set())
+        known.add((row["kernel"], row["sass_sha256"], row["config"]))
     return found
 
 

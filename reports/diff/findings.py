@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,7 +12,7 @@ import pandas as pd
 
 from reports import timing
 from reports.diff.comparable import Difference, differences, other_inputs, refused
-from reports.diff.counters import Moved, Pair, built, counted
+from reports.diff.counters import PLACED, Moved, Pair, built, counted, same_code
 from reports.diff.times import Change, Noise, Timed, drifts, judge
 from reports.frames import Frames
 from reports.status import Status, cases, statuses, variants
@@ -40,12 +41,14 @@ OPEN = frozenset({Verdict.UNDECIDED, Verdict.REFUSED})
 ORDER = (
     *("build", "kernels", "launches", "tensor FLOPs", "tensor cores"),
     *("spill loads", "spill stores", "local-memory instructions", "stack"),
-    *("load width", "store width", "float64 instructions", "load requests", "store requests"),
-    *("DRAM bytes", "load sectors", "store sectors", "bank conflicts", "theoretical occupancy"),
-    *("configuration", "registers", "threads a block", "blocks", "shared memory"),
-    *("dynamic shared memory", "L2 sectors", "instructions", "SASS instructions"),
+    *("load width", "store width", "float64 instructions", "configuration"),
+    *("DRAM bytes", "load requests", "store requests", "load sectors", "store sectors"),
+    *("bank conflicts", "theoretical occupancy", "instructions", "registers", "threads a block"),
+    *("blocks", "shared memory", "dynamic shared memory", "L2 sectors", "SASS instructions"),
+    "code",
 )
-"""Causes, from what explains most to what explains least."""
+"""Causes, from the change itself to what follows from it. A configuration stands before what it
+does to memory and occupancy, behind what the compiler made of it."""
 
 DRIFT = "nothing that is counted or built differs: drift between the measurements"
 
@@ -117,7 +120,8 @@ def compare(base: Frames, head: Frames, noise: Noise) -> Compared:
     why = {name: _why(apart, name) for name in ("time", "ncu")}
     steady = _steady(base, head, causes, ranked)
     compared = {pair: times[pair] for pair in ranked if "time" not in barred}
-    timed = judge(compared, noise, drifts(compared, steady & compared.keys()))
+    starts = _starts(head)
+    timed = judge(compared, noise, drifts(compared, steady & compared.keys(), starts), starts)
     findings = []
     for pair in both:
         found = _state(before[pair], after[pair], other=pair[1] in other)
@@ -126,6 +130,7 @@ def compare(base: Frames, head: Frames, noise: Noise) -> Compared:
         if found is not None:
             medians = [None if part.empty else float(part.median()) for part in times[pair]]
             about = {"base_ns": medians[0], "head_ns": medians[1]} | found
+            about["causes"] = _ordered(found.get("causes", ()), found["verdict"])
             findings.append(Finding(head.operator, *pair, **about))
     return Compared(head.operator, apart, [*findings, *_alone(base, head)])
 
@@ -144,8 +149,9 @@ def compare_builds(operator: str, base: pd.DataFrame, head: pd.DataFrame) -> lis
     for (variant, case, kernel, arch), moved in built(base, head).items():
         named = rows.setdefault((variant, case), [])
         named += [replace(one, kernel=f"{kernel}, {arch}") for one in moved]
+    verdicts = {pair: _by_builds(moved) for pair, moved in rows.items()}
     return [
-        Finding(operator, *pair, _by_builds(moved), causes=tuple(_ordered(moved)))
+        Finding(operator, *pair, verdicts[pair], causes=_ordered(moved, verdicts[pair]))
         for pair, moved in rows.items()
     ]
 
@@ -159,8 +165,10 @@ def _by_builds(moved: list[Moved]) -> Verdict:
     return Verdict.COSTLIER if worse and not better else Verdict.CHANGED
 
 
-def _ordered(moved: list[Moved]) -> list[Moved]:
-    return sorted(moved, key=lambda one: _RANK[one.name])
+def _ordered(moved: Iterable[Moved], verdict: Verdict) -> tuple[Moved, ...]:
+    """Sort causes; what speaks against the verdict stands last."""
+    better = verdict in {Verdict.FASTER, Verdict.MENDED}
+    return tuple(sorted(moved, key=lambda one: (one.worse is better, _RANK[one.name])))
 
 
 def _pairs(frames: Frames) -> list[Pair]:
@@ -176,6 +184,12 @@ def _samples(frames: Frames, pair: Pair) -> pd.Series[float]:
     return timing.by_round(rows[rows["variant"].eq(pair[0]) & rows["case"].eq(pair[1])])
 
 
+def _starts(frames: Frames) -> list[int]:
+    """Return the first round of each session in which the times were taken."""
+    settings = frames.runs.loc[frames.runs["pass"].eq("time"), "settings"].dropna()
+    return sorted({int(json.loads(text).get("first_round", 0)) for text in settings} | {0})
+
+
 def _why(apart: list[Difference], name: str) -> str:
     """Say which facts stand in the way of comparing a pass; empty where none does."""
     facts = [f"{one.fact} {one.base} → {one.head}" for one in apart if name in one.passes]
@@ -185,16 +199,19 @@ def _why(apart: list[Difference], name: str) -> str:
 def _causes(base: Frames, head: Frames, barred: set[str]) -> dict[Pair, list[Moved]]:
     """Return what else differs of each variant and case, what explains most first."""
     found: dict[Pair, list[Moved]] = {}
+    arch = _arch(head)
     if "ncu" not in barred:
         found = counted(base, head)
+        for pair in same_code(base.builds, head.builds, arch) & found.keys():
+            if all(one.name in PLACED for one in found[pair]):
+                found[pair] = []
     if "build" not in barred:
-        arch = _arch(head)
         for (variant, case, kernel, built_for), moved in built(base.builds, head.builds).items():
             if built_for == arch:
                 known = found.setdefault((variant, case), [])
                 named = {one.name for one in known}
                 known += [replace(m, kernel=kernel) for m in moved if m.name not in named]
-    return {pair: _ordered(moved) for pair, moved in found.items()}
+    return found
 
 
 def _arch(frames: Frames) -> str:
@@ -245,12 +262,16 @@ def _steady(
     """Return what runs the same code in both: nothing that was counted or built differs.
 
     Kernels that are compiled from the operator's source may differ in ways that nothing counts, so
-    they are the same code only where that source is. Without counters nothing is known to be.
+    they are the same code only where that source is, or where the compiler made the same of it.
+    Without counters nothing is known to be.
     """
     ours = set(head.builds["variant"].dropna()) | set(base.builds["variant"].dropna())
     same_source = _source(base) == _source(head)
+    same = same_code(base.builds, head.builds, _arch(head))
     return {
-        pair for pair in pairs if causes.get(pair) == [] and (same_source or pair[0] not in ours)
+        pair
+        for pair in pairs
+        if causes.get(pair) == [] and (same_source or pair in same or pair[0] not in ours)
     }
 
 

@@ -1,8 +1,8 @@
 """What two measurements of the same code differ by: ``python -m reports.diff.noise FOLDER…``.
 
-Several processes measured one source in alternating rounds. Each two of them are a comparison in
-which nothing changed (A/A), so that what they differ by is noise, and any verdict but *same* and
-*undecided* is wrong.
+Several processes measured one source in alternating rounds. Each two of them are a session of a
+comparison in which nothing changed (A/A): what they differ by is noise. Several pairs of them are a
+comparison as a diff makes it, whose verdict, were it *faster* or *slower*, would be wrong.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations, groupby, pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,8 @@ import pandas as pd
 
 from reports.__main__ import Parser, write
 from reports.columns import Table
-from reports.diff.times import Change, Noise, NoiseError, judge, noise_of
+from reports.diff.times import Change, Noise, NoiseError, Row, judge, noise_of
 from reports.format import (
-    MISSING,
     cell_code,
     count,
     digits,
@@ -32,16 +32,21 @@ from reports.format import (
     escape,
     listing,
     percent,
-    plural,
 )
 from reports.frames import FramesError, read
 from reports.render import page
-from reports.timing import Estimate, by_round
+from reports.timing import Estimate, by_round, ratio
 
-LONG_NS = 100_000.0
-"""From this duration on, noise is taken for a share of the time; below it, also for a time."""
+COMPARISONS = 20
+SESSIONS_EACH = 3
+"""Comparisons of an operator with itself, and sessions of each: as many as a diff takes."""
 
-CLASSES_NS = (10_000.0, 30_000.0, LONG_NS, 1_000_000.0)
+LEAST = Noise(0.005, 500.0, "what is worth a verdict")
+"""The least that counts as a change, however quiet a machine is; noise is a multiple of it."""
+
+FEWEST = 2
+
+CLASSES_NS = (10_000.0, 30_000.0, 100_000.0, 1_000_000.0)
 """Bounds between the rows of the table by duration."""
 
 
@@ -55,8 +60,6 @@ class Alike:
         Of the first one.
     ratio
         Of their medians, with its interval.
-    change
-        What a comparison would call it.
     """
 
     operator: str
@@ -64,82 +67,128 @@ class Alike:
     case: str
     median_ns: float
     ratio: Estimate
-    change: Change
 
     @property
     def moved(self) -> float:
         """How far the medians are apart, as a share of the smaller one."""
         return max(self.ratio.value, 1 / self.ratio.value) - 1
 
-    @property
-    def beyond(self) -> float:
-        """How far the whole interval lies beyond no change, as a share; 0 where it holds it."""
-        low, high = self.ratio.low, self.ratio.high
-        return 0.0 if low is None or high is None else max(low - 1, 1 / high - 1, 0.0)
+
+def beyond(moved: Estimate) -> float:
+    """Return how far a whole interval lies beyond no change, as a share; 0 where it holds it."""
+    low, high = moved.low, moved.high
+    return 0.0 if low is None or high is None else max(low - 1, 1 / high - 1, 0.0)
 
 
-def compare_alike(operator: str, samples: Sequence[pd.DataFrame], noise: Noise) -> list[Alike]:
-    """Compare each two processes.
+@dataclass(frozen=True)
+class Judged:
+    """Comparisons of an operator with itself.
 
-    Parameters
+    Attributes
     ----------
-    samples
-        The frame ``samples`` of each.
-    noise
-        What the comparisons are judged by.
+    rows
+        Variants and cases of each comparison.
+    changes
+        The verdicts on them.
+    needed
+        The least multiple of `LEAST` by which nothing would be called faster or slower.
     """
-    times = [
-        {
-            (str(variant), str(case)): by_round(part)
-            for (variant, case), part in frame.groupby(["variant", "case"], observed=True)
-        }
-        for frame in samples
-    ]
+
+    operator: str
+    rows: int
+    changes: Counter[Change]
+    needed: float
+
+
+def times_of(samples: pd.DataFrame) -> dict[Row, pd.Series[float]]:
+    """Return the times of one process by variant and case, each by round."""
+    groups = samples.groupby(["variant", "case"], observed=True)
+    return {(str(variant), str(case)): by_round(part) for (variant, case), part in groups}
+
+
+def compare_alike(operator: str, times: Sequence[Mapping[Row, pd.Series[float]]]) -> list[Alike]:
+    """Compare each two processes, given the `times_of` each."""
     found = []
     for base, head in combinations(times, 2):
-        pairs = {row: (base[row], head[row]) for row in base if row in head}
-        for (variant, case), timed in judge(pairs, noise, {}).items():
-            if timed.ratio is not None:
-                median = float(base[variant, case].median())
-                about = (operator, variant, case, median, timed.ratio, timed.change)
-                found.append(Alike(*about))
-    return found
+        for row in base.keys() & head.keys():
+            moved = ratio(head[row], base[row])
+            if moved is not None:
+                found.append(Alike(operator, *row, float(base[row].median()), moved))
+    return sorted(found, key=lambda one: (one.variant, one.case))
 
 
-def fitted(found: Iterable[Alike], source: str) -> Noise:
-    """Return the least noise by which no interval lies beyond it, rounded up.
+def judge_alike(
+    operator: str, times: Sequence[Mapping[Row, pd.Series[float]]], noise: Noise
+) -> Judged:
+    """Judge `COMPARISONS` comparisons of `SESSIONS_EACH` sessions, of two processes each.
 
-    The share comes from times of at least `LONG_NS`; the rest of shorter ones is a time.
+    The processes of a comparison are other ones in each session. Which they are is drawn, always
+    alike. Where there are too few processes, a comparison has fewer sessions.
     """
-    listed = list(found)
-    share = max((one.beyond for one in listed if one.median_ns >= LONG_NS), default=0.0)
-    share = math.ceil(share * 1000) / 1000
-    short = [one for one in listed if one.median_ns < LONG_NS]
-    least = max(((one.beyond - share) * one.median_ns for one in short), default=0.0)
-    return Noise(share, 100.0 * math.ceil(max(least, 0.0) / 100), source)
+    draws, sessions = random.Random(0), min(SESSIONS_EACH, len(times) // 2)  # noqa: S311
+    rounds = 1 + int(max(part.index.max() for one in times for part in one.values()))
+    changes: Counter[Change] = Counter()
+    needed = 0.0
+    rows = set.intersection(*(set(one) for one in times))
+    for _ in range(COMPARISONS):
+        drawn = draws.sample(range(len(times)), 2 * sessions)
+        base, head = drawn[::2], drawn[1::2]
+        pairs = {
+            row: (_joined(times, base, row, rounds), _joined(times, head, row, rounds))
+            for row in rows
+        }
+        judged = judge(pairs, noise, {}, [one * rounds for one in range(sessions)])
+        changes.update(timed.change for timed in judged.values())
+        for row, timed in judged.items():
+            if timed.ratio is not None:
+                least = LEAST.of(float(pairs[row][0].median()))
+                needed = max(needed, beyond(timed.ratio) / least)
+    return Judged(operator, len(rows), changes, needed)
 
 
-def noise_page(found: list[Alike], noise: Noise, judged_by: Noise) -> dict[str, str]:
+def _joined(
+    times: Sequence[Mapping[Row, pd.Series[float]]], processes: Sequence[int], row: Row, rounds: int
+) -> pd.Series[float]:
+    """Join the times of a row in several processes, whose rounds count on from one to the next."""
+    parts = [times[process][row] for process in processes]
+    return pd.concat(
+        [part.set_axis(part.index + number * rounds) for number, part in enumerate(parts)]
+    )
+
+
+def fitted(judged: Iterable[Judged], source: str) -> Noise:
+    """Return the least whole multiple of `LEAST` by which nothing is called faster or slower."""
+    multiple = max(1, *(math.ceil(one.needed) for one in judged))
+    return Noise(multiple * LEAST.share, multiple * LEAST.least_ns, source)
+
+
+def noise_page(
+    found: list[Alike], judged: list[Judged], noise: Noise, judged_by: Noise
+) -> dict[str, str]:
     """Write what the same code differs by.
 
     Parameters
     ----------
+    found, judged
+        What `compare_alike` and `judge_alike` found of all operators.
     noise
         What was fitted to it.
     judged_by
         What the verdicts were judged by.
     """
-    changes = Counter(one.change for one in found)
-    rows = len({(one.operator, one.variant, one.case) for one in found})
+    changes = sum((one.changes for one in judged), Counter[Change]())
     context = {
         "source": escape(noise.source),
-        "rows": f"{count(rows)} variants and cases",
+        "comparisons": count(COMPARISONS),
+        "sessions": count(SESSIONS_EACH),
+        "rows": f"{count(sum(one.rows for one in judged))} variants and cases",
         "verdicts": listing(f"{count(changes[change])} {change}" for change in Change),
         "judged_by": f"{percent(judged_by.share)} and {duration(judged_by.least_ns)}",
         "judged_source": escape(judged_by.source),
         "noise": f"{percent(noise.share)} and {duration(noise.least_ns)}",
+        "least": f"{percent(LEAST.share)} and {duration(LEAST.least_ns)}",
         "by_duration": _by_duration(found),
-        "by_operator": _by_operator(found),
+        "by_operator": _by_operator(judged),
         "largest": _largest(found),
     }
     return page("noise", "Noise", "noise.md.j2", context)
@@ -157,42 +206,40 @@ def _by_duration(found: list[Alike]) -> Table:
         else:
             name = f"{duration(low)} to {duration(high)}" if low else f"below {duration(high)}"
         moved = np.array([one.moved for one in among])
-        beyond = max(one.beyond for one in among)
-        figures = (*np.percentile(moved, (50, 95)), moved.max(), beyond)
+        far = np.array([beyond(one.ratio) for one in among])
+        apart = np.percentile(moved, (50, 95))
+        figures = (*apart, moved.max(), np.percentile(far, 95), far.max())
         rows.append((name, count(len(among)), *(digits(100 * value, 2) for value in figures)))
     headers = ("Median time", "Comparisons", "Median change, %", "95th percentile, %")
-    return Table((*headers, "Largest, %", "Largest beyond its interval, %"), tuple(rows), left=1)
+    beyond_it = ("Largest, %", "Beyond its interval, 95th percentile, %", "largest, %")
+    return Table((*headers, *beyond_it), tuple(rows), left=1)
 
 
-def _by_operator(found: list[Alike]) -> Table:
-    rows = []
-    for operator, group in groupby(found, key=lambda one: one.operator):
-        among = list(group)
-        changes = Counter(one.change for one in among)
-        known = len({(one.variant, one.case) for one in among})
-        counts = (count(changes[change]) for change in Change)
-        rows.append((cell_code(operator), count(known), count(len(among)), *counts))
-    headers = ("Operator", "Variants and cases", "Comparisons", *(c.capitalize() for c in Change))
-    return Table(headers, tuple(rows), left=1)
+def _by_operator(judged: list[Judged]) -> Table:
+    rows = tuple(
+        (cell_code(one.operator), count(one.rows), *(count(one.changes[c]) for c in Change))
+        for one in judged
+    )
+    headers = ("Operator", "Variants and cases", *(change.capitalize() for change in Change))
+    return Table(headers, rows, left=1)
 
 
 def _largest(found: list[Alike], shown: int = 10) -> Table:
     """List what lies furthest beyond its interval, each variant and case once."""
     worst: dict[tuple[str, ...], Alike] = {}
-    for one in sorted(found, key=lambda one: -one.beyond):
+    for one in sorted(found, key=lambda one: -beyond(one.ratio)):
         worst.setdefault((one.operator, one.variant, one.case), one)
     rows = tuple(
         (
             *(cell_code(name) for name in (one.operator, one.variant, one.case)),
             duration(one.median_ns),
             digits(100 * one.moved, 2),
-            digits(100 * one.beyond, 2) if one.beyond else MISSING,
-            str(one.change),
+            digits(100 * beyond(one.ratio), 2),
         )
         for one in list(worst.values())[:shown]
     )
     headers = ("Operator", "Variant", "Case", "Median", "Change, %", "Beyond its interval, %")
-    return Table((*headers, "Verdict"), rows, left=3)
+    return Table(headers, rows, left=3)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -200,16 +247,20 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         judged_by = noise_of(options.by)
-        found, runs = [], []
+        found: list[Alike] = []
+        judged: list[Judged] = []
+        runs: list[pd.DataFrame] = []
         for folder in options.folders:
             processes = sorted(path for path in folder.iterdir() if path.is_dir())
-            samples = [read(path / "samples.parquet", "samples") for path in processes]
+            if len(processes) < FEWEST:
+                raise FramesError(folder, "fewer than two processes", "measure at least two")
+            times = [times_of(read(path / "samples.parquet", "samples")) for path in processes]
             runs += [read(path / "runs.parquet", "runs") for path in processes]
-            found += compare_alike(folder.name, samples, judged_by)
-        if not found:
-            raise FramesError(options.folders[0], "no two processes", "measure at least two")
-        noise = fitted(found, _source(pd.concat(runs), found))
-        write(options.out, noise_page(found, noise, judged_by))
+            found += compare_alike(folder.name, times)
+            judged.append(judge_alike(folder.name, times, judged_by))
+        noise = fitted(judged, _source(pd.concat(runs), found))
+        write(options.out, noise_page(found, judged, noise, judged_by))
+        options.keep.parent.mkdir(parents=True, exist_ok=True)
         options.keep.write_text(json.dumps(asdict(noise), indent=1) + "\n", encoding="utf-8")
     except (FramesError, NoiseError) as error:
         sys.stderr.write(f"error: {error}\n")
@@ -224,8 +275,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _source(runs: pd.DataFrame, found: list[Alike]) -> str:
     """Say where a noise comes from: what was compared, on which GPU and when."""
     gpus, dates = (listing(sorted(set(runs[name].dropna().str[:n]))) for name, n in _WHERE)
-    comparisons = plural(len(found), "comparison")
-    return f"{comparisons} of processes that ran one source on {gpus or 'an unknown GPU'}, {dates}"
+    pairs = f"{count(len(found))} pairs of processes that ran one source"
+    return f"{pairs} on {gpus or 'an unknown GPU'}, {dates}"
 
 
 _WHERE = (("gpu", None), ("date", len("2026-11-30")))

@@ -181,12 +181,10 @@ def _signed(ratio: float | None) -> str:
 
 
 def _why(finding: Finding) -> str:
-    """Name the causes; what speaks against the verdict stands last."""
-    worse = finding.verdict not in {Verdict.FASTER, Verdict.MENDED}
-    causes = sorted(finding.causes, key=lambda one: one.worse is (not worse))
-    named = [str(one) for one in causes[:SHOWN_CAUSES]]
-    if len(causes) > SHOWN_CAUSES:
-        named.append(f"{len(causes) - SHOWN_CAUSES} more")
+    """Name the causes."""
+    named = [str(one) for one in finding.causes[:SHOWN_CAUSES]]
+    if len(finding.causes) > SHOWN_CAUSES:
+        named.append(f"{len(finding.causes) - SHOWN_CAUSES} more")
     return cell("; ".join([*([finding.reason] if finding.reason else []), *named]) or None)
 
 

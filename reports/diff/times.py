@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +45,11 @@ class Noise:
 SESSIONS = Noise(0.04, 2_500.0, "captures of one source in different sessions on an H200")
 """Of captures that were taken in different sessions. `docs/diff.md` has what it comes from."""
 
-ALTERNATING = Noise(0.01, 500.0, "processes that alternated on an H200")
+ALTERNATING = Noise(0.01, 1_000.0, "processes that alternated on an H200")
 """Of two processes that measured in alternating rounds. `docs/diff.md` has what it comes from."""
+
+CLEAR = 10
+"""A change beyond so many times the noise is told by one session; others are measured again."""
 
 KNOWN = {"sessions": SESSIONS, "alternating": ALTERNATING}
 
@@ -83,7 +88,8 @@ class Timed:
     change
         The verdict.
     ratio
-        Median of head over that of base, with its interval; None where one has no samples.
+        Median of head over that of base. Its interval holds that of each session, so that it lies
+        to one side of no change where all sessions agree. None where one has no samples.
     noise
         The change, as a share, below which nothing is told from noise.
     p
@@ -95,6 +101,15 @@ class Timed:
     noise: float
     p: float
 
+    @property
+    def settled(self) -> bool:
+        """Whether another session would decide nothing: the same, or clearly another time."""
+        if self.change in {Change.SAME, Change.UNDECIDED} or self.ratio is None:
+            return self.change is Change.SAME
+        least = 1 + CLEAR * self.noise
+        low, high = self.ratio.low, self.ratio.high
+        return low is not None and high is not None and (low > least or high < 1 / least)
+
 
 Row = tuple[str, str]
 """Variant and case."""
@@ -103,26 +118,67 @@ Pair = tuple["pd.Series[float]", "pd.Series[float]"]
 """Durations of base and head in ns by round, as `reports.timing.by_round` returns them."""
 
 
-def drifts(pairs: Mapping[Row, Pair], steady: Collection[Row]) -> dict[str, float]:
+def across(pair: Pair, starts: Sequence[int]) -> Estimate | None:
+    """Return the ratio of head to base, with an interval that holds that of each session.
+
+    What two processes differ by, such as where their memory lies, is the same in all rounds of a
+    session: no interval of one session knows of it. That of several does.
+
+    Parameters
+    ----------
+    starts
+        The first round of each session, in order.
+    """
+    base, head = pair
+    if len(starts) < 2:
+        return ratio(head, base)
+    if base.empty or head.empty or base.min() <= 0:
+        return None
+    value = float(head.median() / base.median())
+    each = [ratio(*(_between(part, *ends) for part in (head, base))) for ends in _ends(starts)]
+    lows = [one.low for one in each if one is not None and one.low is not None]
+    highs = [one.high for one in each if one is not None and one.high is not None]
+    if len(lows) < len(each) or len(highs) < len(each):
+        return Estimate(value)
+    return Estimate(value, min(lows), max(highs))
+
+
+def _ends(starts: Sequence[int]) -> Iterable[tuple[float, float]]:
+    return pairwise([*starts, math.inf])
+
+
+def _between(times: pd.Series[float], first: float, last: float) -> pd.Series[float]:
+    return times[(times.index >= first) & (times.index < last)]
+
+
+def drifts(
+    pairs: Mapping[Row, Pair], steady: Collection[Row], starts: Sequence[int] = (0,)
+) -> dict[str, float]:
     """Return by case how far the times of rows moved that run the same code in both, as a share.
 
     They share the moment with the others of their case, and so what moved them: clocks, power.
     """
     found: dict[str, float] = {}
     for variant, case in steady:
-        moved = ratio(pairs[variant, case][1], pairs[variant, case][0])
+        moved = across(pairs[variant, case], starts)
         if moved is not None and moved.value > 0:
             share = max(moved.value, 1 / moved.value) - 1
             found[case] = max(found.get(case, 0.0), share)
     return found
 
 
-def judge(pairs: Mapping[Row, Pair], noise: Noise, drift: Mapping[str, float]) -> dict[Row, Timed]:
+def judge(
+    pairs: Mapping[Row, Pair],
+    noise: Noise,
+    drift: Mapping[str, float],
+    starts: Sequence[int] = (0,),
+) -> dict[Row, Timed]:
     """Say of each row what became of its time.
 
-    A time changed where its whole interval lies beyond the noise and the samples differ by a rank
-    test (Mann-Whitney), corrected for many comparisons by Benjamini and Hochberg. It is the same
-    where its whole interval lies within the noise. Anything else is undecided.
+    A time changed where its whole interval, that of each session, lies beyond the noise and the
+    samples differ by a rank test (Mann-Whitney), corrected for many comparisons by Benjamini and
+    Hochberg. It is the same where its whole interval lies within the noise. Anything else is
+    undecided.
 
     Parameters
     ----------
@@ -132,8 +188,10 @@ def judge(pairs: Mapping[Row, Pair], noise: Noise, drift: Mapping[str, float]) -
         What the same code differs by.
     drift
         By case, what the same code did differ by here: a change must be beyond both.
+    starts
+        The first round of each session.
     """
-    ratios = {key: ratio(head, base) for key, (base, head) in pairs.items()}
+    ratios = {key: across(pair, starts) for key, pair in pairs.items()}
     raw = {key: _rank_test(*pairs[key]) for key, found in ratios.items() if found is not None}
     corrected = dict(zip(raw, _corrected(list(raw.values())), strict=True))
     judged = {}

@@ -45,6 +45,13 @@ def test_nothing() -> None:
     assert summary.tensor_instructions == 0
 
 
+def test_the_hash_is_of_instructions_and_operands_alone() -> None:
+    moved = SNIPPET.replace("/*0010*/", "/*0f10*/").replace(".L_x_1:", "// a comment")
+    assert sass.sha256(moved) == sass.sha256(SNIPPET)
+    assert sass.sha256(SNIPPET.replace("R8 ;", "R9 ;")) != sass.sha256(SNIPPET)
+    assert sass.sha256(SNIPPET.replace("@!PT STG", "@PT STG")) != sass.sha256(SNIPPET)
+
+
 def test_opcodes_of_cuobjdump_and_nvdisasm() -> None:
     text = (
         "        /*0110*/                   LDG.E.64 R2, desc[UR4][R2.64] ;  /* 0x0000000402 */\n"

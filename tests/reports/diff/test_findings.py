@@ -278,7 +278,7 @@ def test_differences_are_told_once() -> None:
 
 def test_every_quantity_has_its_place_among_the_causes() -> None:
     named = {counted.name for counted in (*COUNTERS, *BUILDS)}
-    assert named | {"build", "kernels", "configuration"} == set(ORDER)
+    assert named | {"build", "kernels", "configuration", "code"} == set(ORDER)
     assert len(set(ORDER)) == len(ORDER)
 
 
