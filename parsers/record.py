@@ -16,6 +16,9 @@ from parsers.leaks import find_leaks, local_secrets
 from parsers.scrub_ncu import scrub_ncu
 from parsers.scrub_sqlite import scrub_sqlite
 
+NOISE = "noise"
+"""Folder of an operator's processes that ran one source in alternating rounds."""
+
 TEXT_SUFFIXES = (".csv", ".ptx", ".sass")
 
 
@@ -24,7 +27,8 @@ def record(
 ) -> list[Path]:
     """Copy the captures of some operators, scrubbed, and return the folders written.
 
-    The deep profiles that were measured go along.
+    The deep profiles that were measured go along, and so do the processes that measured the noise;
+    where none did, those that were recorded before are kept.
 
     An operator's recorded folder is replaced only when all its passes are scrubbed, parse and
     show no leak; until then the earlier one stays.
@@ -47,9 +51,13 @@ def record(
             whole = Path(scratch) / operator
             whole.mkdir()
             deep = sorted((measured / operator / DEEP).glob(f"*/{RUN_FILE}"))
-            for name in (*passes, *(f"{DEEP}/{run.parent.name}" for run in deep)):
+            alike = sorted((measured / operator / NOISE).rglob(RUN_FILE))
+            others = [str(run.parent.relative_to(measured / operator)) for run in (*deep, *alike)]
+            for name in (*passes, *others):
                 _record_pass(measured / operator / name, whole / name, secrets)
             target = recorded / operator
+            if not alike and (target / NOISE).exists():
+                shutil.copytree(target / NOISE, whole / NOISE)
             if target.exists():
                 shutil.rmtree(target)
             whole.rename(target)

@@ -241,10 +241,19 @@ def noise_option(_=None):
     return (noise_files() or ["alternating" if SOURCE == "live" else "sessions"])[0]
 
 
+def noise_captures(wildcards):
+    """Return what processes of one source wrote, or the files of what is recorded of them."""
+    folder = Path(CAPTURES, wildcards.operator, "noise")
+    return [str(folder)] if SOURCE == "live" else sorted(map(str, folder.rglob("*.*")))
+
+
 def alike_frames(_):
-    """Return the frames of every operator's processes; what is not measured has no noise."""
-    if SOURCE != "live":
+    """Return the frames of the processes of every operator that were measured or recorded."""
+    names = [
+        name for name in OPERATORS if SOURCE == "live" or Path(CAPTURES, name, "noise").is_dir()
+    ]
+    if not names:
         raise WorkflowError(
-            "reports/noise: nothing is measured here; run it on a machine with a GPU"
+            f"reports/noise: captures/{GPU} has none of these operators; measure on a GPU"
         )
-    return expand(f"results/noise/{GPU}/frames/{{operator}}", operator=OPERATORS)
+    return expand(f"results/noise/{GPU}/frames/{{operator}}", operator=names)

@@ -1,12 +1,12 @@
-# What the same code differs by on this machine: several processes measure the working tree in alternating
-# rounds, as two revisions do, and each two of them are compared.
+# What the same code differs by on a machine: several processes measure the working tree in alternating
+# rounds, as two revisions do, and are compared with each other.
 rule alternate_alike:
     input:
         check=rules.check.output.capture,
         source=operator_source,
         harness=HARNESS,
     output:
-        captures=directory(f"results/noise/{GPU}/captures/{{operator}}"),
+        captures=directory(f"{RESULTS}/captures/{{operator}}/noise"),
     log:
         f"{RESULTS}/logs/{{operator}}/alternate_alike.log",
     benchmark:
@@ -32,7 +32,7 @@ rule alternate_alike:
 
 rule parse_alike:
     input:
-        captures=rules.alternate_alike.output.captures,
+        captures=noise_captures,
         code=PARSERS,
     output:
         frames=directory(f"results/noise/{GPU}/frames/{{operator}}"),
@@ -43,12 +43,12 @@ rule parse_alike:
     conda:
         "envs/replay.yaml"
     params:
-        processes=list(range(config["noise_processes"])),
+        captures=lambda wildcards: f"{CAPTURES}/{wildcards.operator}/noise",
     message:
         "parse {wildcards.operator}: each of the processes"
     shell:
-        "for one in {params.processes}; do python -m parsers frames {input.captures}/0/$one/time"
-        " --out {output.frames}/$one; done 2> {log}"
+        "for one in {params.captures}/0/*; do python -m parsers frames $one/time"
+        " --out {output.frames}/$(basename $one); done 2> {log}"
 
 
 rule report_noise:

@@ -48,5 +48,5 @@ def test_the_index_and_the_reference(captured: Captured, tmp_path: Path) -> None
 
 def test_nothing_else_is_published() -> None:
     operators = set(discovery.names())
-    known = operators | {"index", "metrics"}
+    known = operators | {"index", "metrics", "noise"}
     assert {path.name.split(".")[0] for path in PUBLISHED.iterdir()} <= known
