@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -57,6 +58,20 @@ def test_deep_profiles_that_were_measured_go_along(
     kept = written / "deep/triton"
     assert sorted(path.name for path in kept.iterdir()) == ["all.ncu-rep.gz", "run.json"]
     assert len(parse_pass(kept)["counters"]) == 60
+
+
+def test_processes_that_measured_the_noise_go_along_and_stay(
+    measured: Path, tmp_path: Path
+) -> None:
+    alike = measured / "gelu/noise/0/3/time"
+    shutil.copytree(measured / "gelu/time", alike)
+    (written,) = record(measured, tmp_path / "kept", ["gelu"], ["time"])
+    kept = written / "noise/0/3/time"
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    assert before.keys() == {"run.json", "samples.csv.gz", "ceilings.csv.gz"}
+    shutil.rmtree(measured / "gelu/noise")
+    record(measured, tmp_path / "kept", ["gelu"], ["time"])
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
 
 
 def test_a_damaged_deep_profile_says_how_to_make_it_anew(tmp_path: Path) -> None:

@@ -8,7 +8,15 @@ import pytest
 
 from tests.workflows.repositories import commit, git, state, write
 from workflows.git import RevisionError
-from workflows.revisions import Revision, captures, dirty, operators, resolve
+from workflows.revisions import (
+    Revision,
+    captures,
+    dirty,
+    harness_changes,
+    operators,
+    require_turns,
+    resolve,
+)
 
 pytestmark = pytest.mark.usefixtures("_no_settings_of_this_machine")
 
@@ -242,3 +250,26 @@ def test_without_a_capture_on_that_gpu_the_others_are_named(repository: Path) ->
     for revision in (worktree, resolve("HEAD", repository)):
         with pytest.raises(RevisionError, match="no capture on h200; choose one with captures"):
             captures(revision, "h200", repository)
+
+
+def test_a_revision_whose_harness_takes_no_turns_is_named(repository: Path) -> None:
+    head = resolve("main", repository)
+    with pytest.raises(RevisionError, match="from before two could be measured in alternating"):
+        require_turns(head, repository)
+    write(repository, "kernels/harness/alternation.py", "turns")
+    require_turns(resolve("worktree", repository), repository)
+    later = resolve(commit(repository, "turns"), repository)
+    require_turns(later, repository)
+    with pytest.raises(RevisionError, match="from before kernels/harness existed"):
+        require_turns(resolve("early", repository), repository)
+
+
+def test_what_of_the_harness_differs_is_listed(repository: Path) -> None:
+    middle, head = (resolve(name, repository) for name in ("middle", "main"))
+    assert harness_changes(middle, head, repository) == ()
+    write(repository, "kernels/harness/__init__.py", "another")
+    worktree = resolve("worktree", repository)
+    assert harness_changes(middle, worktree, repository) == ("kernels/harness/__init__.py",)
+    later = resolve(commit(repository, "another"), repository)
+    assert harness_changes(head, later, repository) == ("kernels/harness/__init__.py",)
+    assert harness_changes(worktree, worktree, repository) == ()

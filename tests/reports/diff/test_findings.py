@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -238,6 +239,52 @@ def test_a_time_pass_on_another_driver_bars_times_alone() -> None:
     assert {f.verdict for f in compared.findings} == {Verdict.REFUSED}
     builds = [row | {"spill_loads": 12} for row in build_rows()]
     assert one(make(), make(runs=runs, builds=builds)).verdict is Verdict.COSTLIER
+
+
+def hashed(code: str) -> list[dict[str, Any]]:
+    return [row | {"sass_sha256": code} for row in build_rows()]
+
+
+def test_the_same_machine_code_of_another_source_is_never_called_slower() -> None:
+    base = make(builds=hashed("a" * 64))
+    found = one(base, changed(builds=hashed("a" * 64), samples=timed(triton=1.3)))
+    assert (found.verdict, found.reason) == (Verdict.UNDECIDED, DRIFT)
+    found = one(base, changed(builds=hashed("b" * 64), samples=timed(triton=1.3)))
+    assert found.verdict is Verdict.SLOWER
+    assert [cause.name for cause in found.causes] == ["code"]
+
+
+def test_what_one_machine_code_differs_by_from_run_to_run_is_no_regression() -> None:
+    """How blocks meet in the L2 cache is the moment's: as much as a third of the DRAM bytes."""
+    more = [
+        row | {"dram_read_bytes": int(1.4 * row["dram_read_bytes"])}
+        if row["variant"] == "triton"
+        else row
+        for row in counter_rows()
+    ]
+    base = make(builds=hashed("a" * 64))
+    assert not one(base, changed(builds=hashed("a" * 64), counters=more)).causes
+    found = one(base, changed(builds=hashed("b" * 64), counters=more))
+    assert [cause.name for cause in found.causes][:1] == ["DRAM bytes"]
+
+
+def test_sessions_are_told_by_their_first_rounds() -> None:
+    """What one session shows and the other does not is undecided."""
+    apart = [
+        row | {"round": row["round"] + 1000, "duration_ns": row["duration_ns"] * factor}
+        for row, factor in ((row, 1.3 if row["variant"] == "triton" else 1) for row in timed())
+    ]
+    settings = [
+        row | {"settings": json.dumps({"first_round": first})}
+        for first in (0, 1000)
+        for row in run_rows()
+        if row["pass"] == "time"
+    ]
+    others = [row for row in OTHER_SOURCE if row["pass"] != "time"]
+    later = [row | {"round": row["round"] + 1000} for row in timed()]
+    base = make(samples=timed() + later, runs=others + settings)
+    head = make(samples=timed() + apart, runs=others + settings)
+    assert one(base, head).verdict is Verdict.UNDECIDED
 
 
 def test_a_case_of_another_shape_is_refused() -> None:
