@@ -67,6 +67,8 @@ include: "workflows/interpret.smk"
 include: "workflows/diff.smk"
 include: "workflows/code_inputs.smk"
 include: "workflows/code.smk"
+include: "workflows/lineage.smk"
+include: "workflows/history.smk"
 
 
 onstart:

@@ -132,8 +132,8 @@ def python_files(folder):
 
 HARNESS = python_files("kernels/harness")
 PARSERS = python_files("parsers")
-DIFF = python_files("reports/diff")
-REPORTS = [*(path for path in python_files("reports") if path not in DIFF), *PARSERS]
+DIFF, HISTORY = python_files("reports/diff"), python_files("reports/history")
+REPORTS = [*(path for path in python_files("reports") if path not in DIFF + HISTORY), *PARSERS]
 TEMPLATES = sorted(map(str, Path("reports/templates").glob("*.j2")))
 
 

@@ -118,19 +118,19 @@ _ABOUT = ("Operator", "Variant", "Case", "Verdict")
 
 
 def _findings_table(found: list[Finding]) -> Table:
-    headers = (*_ABOUT, "Change [95 %]", "Noise", "Base", "Head", "Why")
+    headers = (*_ABOUT, "Why", "Change [95 %]", "Noise", "Base", "Head")
     rows = tuple(
         (
             *_about(finding),
+            _why(finding),
             _ratio(finding),
             _noise(finding),
             duration(finding.base_ns, 4),
             duration(finding.head_ns, 4),
-            _why(finding),
         )
         for finding in found
     )
-    return Table(headers, rows, left=len(_ABOUT))
+    return Table(headers, rows, left=len(_ABOUT) + 1)
 
 
 def _builds_table(found: list[Finding]) -> Table:
@@ -139,7 +139,7 @@ def _builds_table(found: list[Finding]) -> Table:
     for finding in found:
         if finding.causes:
             causes = dict.fromkeys(replace(one, kernel="") for one in finding.causes)
-            rows.append((*_about(finding), _why(replace(finding, causes=tuple(causes)))))
+            rows.append((*_about(finding), why(replace(finding, causes=tuple(causes)))))
     return Table((*_ABOUT, "What differs"), tuple(rows), left=len(_ABOUT) + 1)
 
 
@@ -165,7 +165,8 @@ def _noise(finding: Finding) -> str:
     return f"± {digits(100 * timed.noise, 2)} %"
 
 
-def _ratio(finding: Finding) -> str:
+def changed_by(finding: Finding) -> str:
+    """Return the ratio of the times as a change in %, with its interval."""
     ratio = None if finding.timed is None else finding.timed.ratio
     if ratio is None:
         return MISSING
@@ -180,7 +181,7 @@ def _signed(ratio: float | None) -> str:
     return f"{'+' if change >= 0 else '-'}{digits(abs(change), 2)}"
 
 
-def _why(finding: Finding) -> str:
+def why(finding: Finding) -> str:
     """Name the causes."""
     named = [str(one) for one in finding.causes[:SHOWN_CAUSES]]
     if len(finding.causes) > SHOWN_CAUSES:
