@@ -11,6 +11,7 @@ from snakemake.logging import logger
 from snakemake.utils import validate
 
 from kernels.harness import discovery, machine
+from kernels.harness.spec import RESERVED
 
 # Jobs run the Python that runs Snakemake, whether or not its environment is activated.
 shell.prefix(f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
@@ -81,7 +82,7 @@ def choose_operators():
     for name in discovery.misnamed():
         logger.warning(
             f"kernels/{name}.py: no operator can have that name; use lower-case letters, digits"
-            " and _, but neither all nor index"
+            f" and _, but none of {', '.join(RESERVED)}"
         )
     unknown = sorted(set(config["operators"]) - set(KNOWN_OPERATORS))
     if unknown:

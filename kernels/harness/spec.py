@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 NAME = "[a-z][a-z0-9_]*"
 """Names of operators and variants: they stand in paths, NVTX ranges and rule names."""
 
-RESERVED = ("all", "index")
+RESERVED = ("all", "index", "metrics", "checks", "diff", "gate", "history", "noise")
+"""Pages and targets that are no operator's."""
 
 SETS = ("quick", "default", "full")
 """Sets of cases; each holds the one before it."""

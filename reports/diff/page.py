@@ -122,8 +122,8 @@ def _findings_table(found: list[Finding]) -> Table:
     rows = tuple(
         (
             *_about(finding),
-            _why(finding),
-            _ratio(finding),
+            why(finding),
+            changed_by(finding),
             _noise(finding),
             duration(finding.base_ns, 4),
             duration(finding.head_ns, 4),

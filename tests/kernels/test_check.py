@@ -152,7 +152,7 @@ def test_operator_refuses_what_cannot_be() -> None:
         Operator(**{**good.__dict__, "variants": (good.variants[0], good.variants[0])})
     with pytest.raises(ValueError, match="two cases share a name"):
         Operator(**{**good.__dict__, "cases": (CASE, CASE)})
-    for name in ("all", "a/b", "A", ""):
+    for name in ("all", "noise", "a/b", "A", ""):
         variant = Variant(name, _double, "x * 2")
         with pytest.raises(ValueError, match="needs a name of lower-case letters"):
             Operator(**{**good.__dict__, "variants": (*good.variants, variant)})
@@ -210,3 +210,17 @@ def test_errors_add_up_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compare(output, reference, TOLERANCE) == pytest.approx(whole)
     assert whole["wrong_elements"] == 2
     assert whole["max_abs_error"] == 2
+
+
+def test_some_variants_alone() -> None:
+    good = operator(_double)
+    others = tuple(Variant(name, _double, "x * 2") for name in ("fast", "faster"))
+    tried = Operator(**{**good.__dict__, "variants": (*good.variants, *others)})
+    assert tried.only([]) == tried
+    assert [variant.name for variant in tried.only(["faster", "fast"]).variants] == [
+        *("fast", "faster")
+    ]
+    assert tried.only(["fast", "none"]).baseline == "fast"
+    assert tried.only(["fast", tried.baseline]).baseline == tried.baseline
+    with pytest.raises(ValueError, match=r"none of no, none among .*fast, faster"):
+        tried.only(["no", "none"])
