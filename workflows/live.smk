@@ -60,7 +60,6 @@ rule alternate:
     input:
         checks=measured_checks,
         source=measured_sources,
-        noise=noise_files,
     output:
         captures=directory(f"results/{{base}}..{{head}}/{GPU}/captures/{{recorded}}"),
     log:

@@ -113,14 +113,16 @@ def test_one_that_asks_for_nothing_is_told_by_its_rounds(root: Path, tmp_path: P
 def test_whatever_ends_it_ends_the_others(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     code = (
-        "import sys; from pathlib import Path\n"
+        "import signal, sys; from pathlib import Path\n"
+        # A job in the background of a shell is started with SIGINT ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from tests.kernels.test_alternation import participant\n"
         "from kernels.harness.alternation import alternate\n"
         "alternate([participant(Path.cwd(), Path(sys.argv[1]), 'a', 600, 1)], 'cpu')"
     )
     command = [sys.executable, "-c", code, str(log)]
     with subprocess.Popen(command, cwd=root, stderr=subprocess.DEVNULL) as process:
-        while not (log.exists() and log.read_text()):
+        while process.poll() is None and not (log.exists() and log.read_text()):
             time.sleep(0.05)
         process.send_signal(2)
         assert process.wait(30) != 0

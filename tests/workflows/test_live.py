@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ HARNESS = '''
 import argparse
 import random
 import sys
+import time
 from pathlib import Path
 
 from kernels.harness.turns import turn
@@ -97,7 +99,9 @@ if wanted == "broken":
 rows = ["operator,variant,case,round,duration_ns"]
 with turn("cuda", alone=True) as turns:
     with turns.getting_ready():
-        pass
+        if wanted == "slow":
+            Path(options.out).mkdir(parents=True)
+            time.sleep(600)
     for number in range(options.rounds):
         with turns.round():
             for variant in ("naive", "triton"):
@@ -124,16 +128,20 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def alternate(root: Path, *options: str) -> tuple[int, str]:
-    """Run the command in a repository, by the code of this checkout; return status and output."""
+def command(*options: str) -> list[str]:
+    """Return the command, by the code of this checkout, to be run in a repository."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+        # A job in the background of a shell is started with SIGINT ignored.
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.path.insert(0, sys.argv.pop(1)); "
         "from workflows.alternate import main; sys.exit(main(sys.argv[1:]))"
     )
-    words = [sys.executable, "-P", "-c", code, str(ROOT), "gelu", *options, "--rounds", "20"]
-    done = subprocess.run(
-        words, cwd=root, env=os.environ, capture_output=True, text=True, check=False
-    )
+    return [sys.executable, "-P", "-c", code, str(ROOT), "gelu", *options, "--rounds", "20"]
+
+
+def alternate(root: Path, *options: str) -> tuple[int, str]:
+    """Run the command in a repository; return its status and what it printed of errors."""
+    done = subprocess.run(command(*options), cwd=root, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
 
@@ -187,3 +195,23 @@ def test_a_harness_that_takes_no_turns_is_one_line(repository: Path) -> None:
     code, output = alternate(repository, *BOTH)
     assert code == 2
     assert "error: revision worktree: its harness was given no round" in output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whatever_ends_it_leaves_no_checkout_and_no_process(
+    repository: Path, number: signal.Signals
+) -> None:
+    write(repository, "kernels/gelu.py", "slow")
+    before = state(repository)
+    with subprocess.Popen(command(*BOTH), cwd=repository, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not (repository / "out/0/1/time").exists():
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(30) != 0
+    found = subprocess.run(
+        ["pgrep", "-f", str(repository / "out")], capture_output=True, text=True, check=False
+    )
+    assert found.stdout == ""
+    shutil.rmtree(repository / "out")
+    assert state(repository) == before
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
