@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from tests.checkouts import ROOT, copy_checkout
 # Triton decides at import whether kernels are interpreted, so these tests need a process of their
 # own: tests/kernels/test_interpreted.py starts it.
 collect_ignore = [] if os.environ.get("TRITON_INTERPRET") == "1" else ["interpreted"]
+
+# A job in the background of a shell is started with SIGINT ignored, and so would be what it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -113,9 +113,7 @@ def test_one_that_asks_for_nothing_is_told_by_its_rounds(root: Path, tmp_path: P
 def test_whatever_ends_it_ends_the_others(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     code = (
-        "import signal, sys; from pathlib import Path\n"
-        # A job in the background of a shell is started with SIGINT ignored.
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import sys; from pathlib import Path\n"
         "from tests.kernels.test_alternation import participant\n"
         "from kernels.harness.alternation import alternate\n"
         "alternate([participant(Path.cwd(), Path(sys.argv[1]), 'a', 600, 1)], 'cpu')"

@@ -131,9 +131,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def command(*options: str) -> list[str]:
     """Return the command, by the code of this checkout, to be run in a repository."""
     code = (
-        # A job in the background of a shell is started with SIGINT ignored.
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "sys.path.insert(0, sys.argv.pop(1)); "
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); "
         "from workflows.alternate import main; sys.exit(main(sys.argv[1:]))"
     )
     return [sys.executable, "-P", "-c", code, str(ROOT), "gelu", *options, "--rounds", "20"]
