@@ -118,19 +118,19 @@ _ABOUT = ("Operator", "Variant", "Case", "Verdict")
 
 
 def _findings_table(found: list[Finding]) -> Table:
-    headers = (*_ABOUT, "Why", "Change [95 %]", "Noise", "Base", "Head")
+    headers = (*_ABOUT, "Change [95 %]", "Why", "Noise", "Base", "Head")
     rows = tuple(
         (
             *_about(finding),
-            why(finding),
             changed_by(finding),
+            why(finding),
             _noise(finding),
             duration(finding.base_ns, 4),
             duration(finding.head_ns, 4),
         )
         for finding in found
     )
-    return Table(headers, rows, left=len(_ABOUT) + 1)
+    return Table(headers, rows, left=len(_ABOUT) + 2)
 
 
 def _builds_table(found: list[Finding]) -> Table:
