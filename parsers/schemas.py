@@ -134,7 +134,7 @@ CHECKS = Schema(
     "One row a variant and case: its outputs against the float64 reference.",
     {
         **_key(),
-        "status": text("ok, wrong, failed or unsupported", required=True),
+        "status": text("ok, wrong, failed, unsupported, or unseen without a GPU", required=True),
         "reason": text("what went wrong, in one line"),
         "seed": Column(INTEGER, "seed of the random inputs"),
         "elements": Column(INTEGER, "elements compared"),
@@ -211,7 +211,7 @@ OUTCOMES = Schema(
     {
         "pass": text("check, sanitize, build, time, nsys or ncu", required=True),
         **_key(),
-        "status": text("ok, wrong, failed, skipped or unsupported", required=True),
+        "status": text("ok, wrong, failed, skipped, unsupported or unseen", required=True),
         "reason": text("why it is not ok, in one line"),
         "config": text("what its autotuned kernels chose, as JSON by kernel", "Triton"),
     },

@@ -38,7 +38,7 @@ class Participant:
 class Ended:
     """How a participant ended: its exit status, all that it printed, and the rounds it was given.
 
-    One without a turn cannot take any: it measured by itself.
+    One without rounds asked for none: it measured by itself, or not at all.
     """
 
     status: int

@@ -2,7 +2,7 @@
 
 It shows whether the arithmetic, the masks and the indices of kernels are right, without a GPU. It
 shows nothing of what threads do to each other, and nothing of compiled code. What the interpreter
-cannot run is ``unsupported``, with the reason.
+cannot run is ``unseen``, with the reason; ``unsupported`` is what a variant itself refuses.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from kernels.harness.errors import one_line
 from kernels.harness.interpreter import faithful, impatient, lacking
 from kernels.harness.reach import kernels_of
 from kernels.harness.sanitize import SMALL_BYTES
-from kernels.harness.spec import SETS, Case, Operator, Variant
+from kernels.harness.spec import SETS, Case, Operator, UnsupportedError, Variant
 
 SEED = 0
 """Of the random inputs: two revisions are checked on the same."""
 
 LONGEST_S = 60
 """Seconds after which a variant is given up in a case."""
+
+UNSEEN = "unseen"
+"""Status of what cannot be checked here."""
 
 COLUMNS = ("operator", "variant", "case", "status", "reason")
 
@@ -46,7 +49,7 @@ def interpret(operator: Operator) -> list[Row]:
     cases = small_cases(operator)
     if not cases:
         reason = f"no case moves at most {SMALL_BYTES} bytes"
-        return [_row(operator, v, operator.cases[0], "unsupported", reason) for v in variants]
+        return [_row(operator, v, operator.cases[0], UNSEEN, reason) for v in variants]
     with poisoned([], "cpu"):  # what torch imports for that, copies of this process have
         pass
     return [_apart(operator, variant, case) for case in cases for variant in variants]
@@ -63,7 +66,7 @@ def _apart(operator: Operator, variant: Variant, case: Case) -> Row:
         if answers.poll(LONGEST_S):
             row: Row = answers.recv()
             return row
-        return _row(operator, variant, case, "unsupported", f"not done in {LONGEST_S} s")
+        return _row(operator, variant, case, UNSEEN, f"not done in {LONGEST_S} s")
     except EOFError:
         process.join()
         return _row(
@@ -86,9 +89,11 @@ def _answer(operator: Operator, variant: Variant, case: Case, answer: Connection
 def _checked(operator: Operator, variant: Variant, case: Case) -> Row:
     try:
         return check(operator, variant, case, "cpu", SEED)
+    except UnsupportedError as error:
+        return _row(operator, variant, case, "unsupported", one_line(error))
     except Exception as error:  # whatever a variant raises is its result
         if reason := lacking(error):
-            return _row(operator, variant, case, "unsupported", reason)
+            return _row(operator, variant, case, UNSEEN, reason)
         return _row(operator, variant, case, "failed", one_line(error))
 
 

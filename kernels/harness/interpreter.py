@@ -17,13 +17,15 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
-from kernels.harness.spec import UnsupportedError
-
 LOOKS = 1000
 """Volatile loads by one program after which it counts as waiting for another."""
 
 GPU_ALONE = ("triton.runtime.driver", "torch.cuda")
 """Modules whose errors say that there is no GPU."""
+
+
+class WaitingError(Exception):
+    """A program waits for another, which the interpreter runs after it."""
 
 
 @contextmanager
@@ -65,7 +67,7 @@ def _values(handle: Any) -> Any:
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """Raise `UnsupportedError` in a program that waits for another.
+    """Raise `WaitingError` in a program that waits for another.
 
     The interpreter runs one program after the other, so that it would wait for ever. What others
     write is looked at by volatile loads.
@@ -79,7 +81,7 @@ def impatient() -> Iterator[None]:
         if is_volatile:
             at[:] = [builder.grid_idx, at[1] + 1 if builder.grid_idx == at[0] else 1]
             if at[1] > LOOKS:
-                raise UnsupportedError("a program waits for others, and here they run in turn")
+                raise WaitingError("a program waits for others, and here they run in turn")
         return load(builder, ptrs, mask, other, cache_policy, is_volatile)
 
     with mock.patch.object(InterpreterBuilder, "create_masked_load", masked_load):
@@ -87,16 +89,20 @@ def impatient() -> Iterator[None]:
 
 
 def lacking(error: BaseException) -> str | None:
-    """Say what of a GPU or of Triton is not here, where that is what an error comes from."""
+    """Say what of a GPU or of Triton is not here, where that is what an error comes from.
+
+    What the kernel's own code raises is the kernel's, whatever its class.
+    """
     while error.__cause__ is not None:
         error = error.__cause__
-    if isinstance(error, UnsupportedError):
+    if isinstance(error, WaitingError):
         return str(error)
-    if isinstance(error, NotImplementedError):
+    origin = _origin(error)
+    if isinstance(error, NotImplementedError) and origin.startswith("triton."):
         return f"Triton's interpreter lacks it: {error}"
     if isinstance(error, AttributeError) and isinstance(error.obj, InterpreterBuilder):
         return f"Triton's interpreter lacks it: {error.name}"
-    return f"needs a GPU: {error}" if _origin(error) in GPU_ALONE else None
+    return f"needs a GPU: {error}" if origin in GPU_ALONE else None
 
 
 def _origin(error: BaseException) -> str:

@@ -9,7 +9,10 @@ from reports.diff.findings import Finding, Verdict
 from reports.frames import Row, records
 
 BAD = frozenset({"wrong", "failed"})
-"""Words of a check for what gives no right answer; one that is ``unsupported`` was not seen."""
+"""Words of a check for what gives no right answer."""
+
+NOT_CHECKED = frozenset({"unsupported", "unseen"})
+"""Words for what the variant refuses, and for what could not be checked."""
 
 
 def compare_checks(operator: str, base: pd.DataFrame | None, head: pd.DataFrame) -> list[Finding]:
@@ -24,8 +27,8 @@ def compare_checks(operator: str, base: pd.DataFrame | None, head: pd.DataFrame)
     -------
     list
         A finding a variant and case: *broken* where head gives no right answer and base is not
-        known to have given none, *mended* where it was the other way round, *not seen* where head
-        could not be checked.
+        known to have given none, or head refuses what base got right; *mended* where base gave
+        none and head does; *not seen* where head could not be checked.
     """
     before, after = {} if base is None else _rows(base), _rows(head)
     found = []
@@ -44,8 +47,10 @@ def _rows(checks: pd.DataFrame) -> dict[Pair, Row]:
 
 def _verdict(before: Row | None, after: Row) -> tuple[Verdict, str]:
     was = None if before is None else before["status"]
-    if after["status"] == "unsupported":
-        return Verdict.UNSEEN, str(after["reason"])
+    if after["status"] in NOT_CHECKED:
+        refused = after["status"] == "unsupported" and was == "ok"
+        why = str(after["reason"])
+        return (Verdict.BROKEN, f"refused: {why}") if refused else (Verdict.UNSEEN, why)
     if after["status"] in BAD:
         told = f"{after['status']}: {after['reason']}"
         if was in BAD:

@@ -49,6 +49,9 @@ def tune(x):
 def refuse(x):
     raise UnsupportedError("not this input") if x.numel() else double
 
+def stub(x):
+    raise NotImplementedError("later") if x.numel() else double
+
 TRAITS = ("right", "short", "far", "waits", "assembly")
 OPERATOR = Operator(
     name="double",
@@ -57,6 +60,7 @@ OPERATOR = Operator(
         Variant("naive", lambda x: 2 * x, "2 * x"),
         Variant("tuned", tune, "tuned"),
         Variant("refuses", refuse, "refuses"),
+        Variant("stub", stub, "not written yet"),
         Variant("misspelled", lambda x: double[(1,)](x, blok=4), "raises"),
         *(Variant(t, functools.partial(run, trait=t), t) for t in TRAITS),
     ),
@@ -97,10 +101,11 @@ def test_pytorch_alone_is_left_out(rows: dict[str, dict[str, str]]) -> None:
         ("short", "wrong", "1 of 10 elements are wrong; 1 are NaN or infinite"),
         ("far", "failed", "the process died: SIG"),
         ("misspelled", "failed", "TypeError: "),
-        ("waits", "unsupported", "a program waits for others, and here they run in turn"),
-        ("assembly", "unsupported", "Triton's interpreter lacks it: inline_asm not supported"),
-        ("tuned", "unsupported", "needs a GPU: "),
-        ("refuses", "unsupported", "not this input"),
+        ("stub", "failed", "NotImplementedError: later"),
+        ("waits", "unseen", "a program waits for others, and here they run in turn"),
+        ("assembly", "unseen", "Triton's interpreter lacks it: inline_asm not supported"),
+        ("tuned", "unseen", "needs a GPU: "),
+        ("refuses", "unsupported", "UnsupportedError: not this input"),
     ],
 )
 def test_what_becomes_of_a_variant(

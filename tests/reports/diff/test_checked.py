@@ -18,7 +18,13 @@ from reports.diff.page import NOTHING, REGRESSION, UNDECIDABLE, outcome
 from tests.reports.data import run_rows
 
 CASE = "67x129-float32"
-WHY = {"ok": None, "wrong": "9 of 9", "failed": "KeyError: x", "unsupported": "needs TMA"}
+WHY = {
+    "ok": None,
+    "wrong": "9 of 9",
+    "failed": "KeyError: x",
+    "unsupported": "no float16",
+    "unseen": "needs TMA",
+}
 
 
 def checks(**status: str) -> pd.DataFrame:
@@ -35,14 +41,16 @@ def checks(**status: str) -> pd.DataFrame:
         ("ok", "ok", Verdict.SAME, ""),
         ("ok", "wrong", Verdict.BROKEN, "wrong: 9 of 9"),
         ("ok", "failed", Verdict.BROKEN, "failed: KeyError: x"),
-        ("ok", "unsupported", Verdict.UNSEEN, "needs TMA"),
+        ("ok", "unseen", Verdict.UNSEEN, "needs TMA"),
+        ("ok", "unsupported", Verdict.BROKEN, "refused: no float16"),
+        ("unsupported", "unsupported", Verdict.UNSEEN, "no float16"),
         ("wrong", "ok", Verdict.MENDED, "wrong before: 9 of 9"),
         ("failed", "ok", Verdict.MENDED, "failed before: KeyError: x"),
         ("wrong", "wrong", Verdict.SAME, "wrong: 9 of 9; wrong before too"),
         ("failed", "wrong", Verdict.SAME, "wrong: 9 of 9; failed before too"),
-        ("wrong", "unsupported", Verdict.UNSEEN, "needs TMA"),
-        ("unsupported", "ok", Verdict.SAME, ""),
-        ("unsupported", "wrong", Verdict.BROKEN, "wrong: 9 of 9; not seen in base"),
+        ("wrong", "unseen", Verdict.UNSEEN, "needs TMA"),
+        ("unseen", "ok", Verdict.SAME, ""),
+        ("unseen", "wrong", Verdict.BROKEN, "wrong: 9 of 9; not seen in base"),
     ],
 )
 def test_each_pair_of_outcomes(before: str, after: str, verdict: Verdict, reason: str) -> None:
@@ -56,7 +64,7 @@ def test_each_pair_of_outcomes(before: str, after: str, verdict: Verdict, reason
 
 
 def test_what_was_not_seen_leaves_open_nothing_else() -> None:
-    found = compare_checks("gelu", checks(a="ok", b="ok"), checks(a="ok", b="unsupported"))
+    found = compare_checks("gelu", checks(a="ok", b="ok"), checks(a="ok", b="unseen"))
     assert outcome([Compared("gelu", checks=found)]) == NOTHING
 
 
@@ -95,7 +103,7 @@ def test_a_wrong_result_is_on_the_page_and_fails_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = keep(tmp_path / "a", checks(triton="ok", split="ok", tma="ok"))
-    head = keep(tmp_path / "b", checks(triton="wrong", split="ok", tma="unsupported"))
+    head = keep(tmp_path / "b", checks(triton="wrong", split="ok", tma="unseen"))
     code, page = compared(tmp_path, head, base)
     assert code == REGRESSION
     section = page.split("## Checked without a GPU")[1]
